@@ -14,7 +14,7 @@ from workbench.measure.questions import Question, QuestionSet, load_questions
 from workbench.memory.files import memory_root
 from workbench.memory.sync import index_folder, open_index
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.systems.registry import SYSTEMS
+from workbench.systems.catalogue import SYSTEMS
 from workbench_plugins.diagnose.diagnosis import diagnose
 
 BUDGET = 2.5

@@ -168,9 +168,9 @@ def main() -> int:
                 rows = rows or rows_of(ours, notes)
                 made = build(rows, notes, place)
             told(made, notes)  # compiled files and the cache of the disk
-            seconds, code, says = told(made, notes)
+            seconds, code, description = told(made, notes)
             silent = silent and code == 0
-            print(f"{name}: {seconds:.1f} CPU s, exit code {code}\n{says.strip()}", flush=True)
+            print(f"{name}: {seconds:.1f} CPU s, exit code {code}\n{description.strip()}", flush=True)
     return 0 if silent else 1
 
 

@@ -32,8 +32,8 @@ from workbench.memory.sources import LineChunker, MemoryFolder
 from workbench.memory.sync import index_folder, open_index
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import search
+from workbench.systems.catalogue import system
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
-from workbench.systems.registry import system
 from workbench_plugins.recommended.words import word_vectors
 from workbench_plugins.runs.collections import Locomo, load
 

@@ -17,7 +17,7 @@ from workbench.memory.files import memory_root
 from workbench.memory.sync import index_folder, open_index
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.systems.registry import SYSTEMS
+from workbench.systems.catalogue import SYSTEMS
 
 BUDGET = 0.25
 TIMES = 10

@@ -32,8 +32,8 @@ from workbench.retrieval.pipeline import Pipeline, Source
 from workbench.retrieval.query import JoinedWords, UnicodeWords, ascii_words, with_query
 from workbench.retrieval.scoring import Cosine, MinMaxRank, Relevance
 from workbench.retrieval.settings import with_settings
+from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import THREE_FIXES, WITH_EVIDENCE, WORKAROUND
-from workbench.systems.registry import SYSTEMS
 from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
 from workbench_plugins.rerank import Rerank, reranked_order
 
@@ -58,7 +58,7 @@ def _set(system: str, *settings: str) -> Fault:
 
 def _with(system: str, stage: Any) -> Fault:
     good = SYSTEMS[system]
-    return Fault(f"{system} {stage.says}", good, good.with_stage(stage), stage.slot)
+    return Fault(f"{system} {stage.description}", good, good.with_stage(stage), stage.slot)
 
 
 EVIDENCE = "openclaw-2026.2.13+or+rrf+minmax+evidence"
@@ -138,7 +138,7 @@ THEIRS = Source("acme/search", "1.0", "src/search.py")
 class LongWords(PlainStage, slot="query"):
     """A query that keeps only the words of eight letters and more."""
 
-    says: ClassVar[str] = "MATCH = words of at least eight letters, joined with AND"
+    description: ClassVar[str] = "MATCH = words of at least eight letters, joined with AND"
 
     def run(self, trace: Trace, context: Context) -> Trace:
         words = [one for one in ascii_words(trace.question) if len(one) > 7]
@@ -149,7 +149,7 @@ class LongWords(PlainStage, slot="query"):
 class AnyWords(PlainStage, slot="query"):
     """A query of all words."""
 
-    says: ClassVar[str] = "MATCH = all words, joined with OR"
+    description: ClassVar[str] = "MATCH = all words, joined with OR"
 
     def run(self, trace: Trace, context: Context) -> Trace:
         words = re.findall(r"\w+", trace.question)
@@ -160,7 +160,7 @@ class AnyWords(PlainStage, slot="query"):
 class Product(ColumnStage, slot="fusion", output="score"):
     """A fusion that multiplies: a candidate of one leg alone has 0."""
 
-    says: ClassVar[str] = "score = vector score × keyword score"
+    description: ClassVar[str] = "score = vector score × keyword score"
 
     def formula(self, of: Numbers) -> Any:
         return filled(of["vector_score"], 0.0) * filled(of["keyword_score"], 0.0)
@@ -170,7 +170,7 @@ class Product(ColumnStage, slot="fusion", output="score"):
 class Mean(ColumnStage, slot="fusion", output="score"):
     """A fusion that takes the mean of both scores."""
 
-    says: ClassVar[str] = "score = mean of vector score and keyword score"
+    description: ClassVar[str] = "score = mean of vector score and keyword score"
 
     def formula(self, of: Numbers) -> Any:
         return (filled(of["vector_score"], 0.0) + filled(of["keyword_score"], 0.0)) / 2
@@ -180,7 +180,7 @@ class Mean(ColumnStage, slot="fusion", output="score"):
 class Reference(Order):
     """An order by chunk id alone."""
 
-    says: ClassVar[str] = "order = by chunk id"  # type: ignore[assignment]
+    description: ClassVar[str] = "order = by chunk id"  # type: ignore[assignment]
 
     def rows(self, trace: Trace) -> Any:
         return np.argsort(trace.ids)
@@ -193,7 +193,7 @@ class ShareOfTop(PlainStage, slot="floor"):
     share: float = 0.3
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"floor: drop what scores below {self.share:g} of the best"
 
     def run(self, trace: Trace, context: Context) -> Trace:
@@ -209,7 +209,7 @@ class OnlyFolder(KeywordLeg):
     folder: str = "memory/projects/"
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"keyword leg: FTS5, in {self.folder} alone"
 
     def _matches(self, trace: Trace, index: Index, limit: int) -> Hits:
@@ -225,7 +225,7 @@ class FirstFolder(VectorLeg):
     folder: str = "memory/projects/"
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"vector leg: in {self.folder} alone"
 
     def run(self, trace: Trace, context: Context) -> Trace:
@@ -272,7 +272,7 @@ class OnePerFolder(PlainStage, slot="fold"):
     depth: int = 1
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"fold: keep the best of each {'file' if self.depth > 9 else 'folder'}"
 
     def run(self, trace: Trace, context: Context) -> Trace:
@@ -427,7 +427,7 @@ def main() -> None:
                 )
                 continue
             first = one.found.causes[0] if one.found.causes else None
-            cause = f"{' and '.join(first.where)}: {first.says}" if first else "no cause"
+            cause = f"{' and '.join(first.where)}: {first.description}" if first else "no cause"
             fix = one.found.fixes[0].setting if one.found.fixes else "none"
             mark = "yes" if one.named else "NO "
             touched = {True: "yes", False: "NO ", None: "-  "}[one.fixed]

@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from workbench_plugins.runs.files import read_trec
+from workbench_plugins.runs.run_files import read_trec
 
 MOST_SECONDS = 10
 MOST_MB = 1_000

@@ -20,8 +20,8 @@ from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.files import list_files, memory_root
 from workbench.memory.sources import LineChunker, MemoryFolder
 from workbench.memory.sync import index_folder, open_index
-from workbench_plugins.recommended import arranged
-from workbench_plugins.recommended.arranged import files_of, newly_read
+from workbench_plugins.recommended import passage_index
+from workbench_plugins.recommended.passage_index import files_of, newly_read
 from workbench_plugins.recommended.words import for_signs
 
 
@@ -46,7 +46,7 @@ def usual(root: Path, place: Path, exact: bool) -> tuple[float, float]:
     index_folder(root, embedder, index_path=place, vectors_later=True)
     with open_index(root, embedder, index_path=place) as index:
         files = {one.key(embedder): one for one in files_of(index)}
-        with patch.object(arranged, "for_signs", lambda same: same) if exact else nullcontext():
+        with patch.object(passage_index, "for_signs", lambda same: same) if exact else nullcontext():
             list(newly_read(files, embedder))
         first = process_time() - started
         index.vectors()

@@ -34,7 +34,7 @@ from workbench.memory.embedding.local import PACKAGED_MODEL, LocalEmbedder, Trun
 from workbench.memory.files import content_hash, list_files, memory_root
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder, open_index
-from workbench.systems.registry import system
+from workbench.systems.catalogue import system
 from workbench_plugins.runs.collections import TestCollection, load, of_locomo
 
 SAMPLE = Path(__file__).parents[1] / "sample_memory"

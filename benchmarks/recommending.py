@@ -22,10 +22,10 @@ from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder, open_index
 from workbench.retrieval.pipeline import search
-from workbench_plugins.recommended.arranged import PassageCache, files_of
 from workbench_plugins.recommended.layout import cache_of, passages_of
+from workbench_plugins.recommended.passage_index import PassageCache, files_of
 from workbench_plugins.recommended.pipelines import RECOMMENDED
-from workbench_plugins.recommended.shipped import words_of
+from workbench_plugins.recommended.shipped_vectors import words_of
 
 WARM = 12
 """Questions that are asked first: the main directions of the vectors are computed after a few."""

@@ -16,8 +16,8 @@ import numpy as np
 from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.files import content_hash
 from workbench.memory.sync import index_folder, open_index
-from workbench_plugins.recommended import shipped
-from workbench_plugins.recommended.arranged import files_of, newly_read
+from workbench_plugins.recommended import shipped_vectors
+from workbench_plugins.recommended.passage_index import files_of, newly_read
 
 SAMPLE = Path(__file__).parent.parent / "sample_memory"
 
@@ -44,9 +44,9 @@ def made() -> dict[str, Any]:
 
 def main() -> None:
     """Writes the file anew: nothing of the old one is taken."""
-    file = Path(sys.argv[1]) if len(sys.argv) > 1 else shipped.FILE
-    if shipped.FILE.is_file():
-        os.unlink(shipped.FILE)
+    file = Path(sys.argv[1]) if len(sys.argv) > 1 else shipped_vectors.FILE
+    if shipped_vectors.FILE.is_file():
+        os.unlink(shipped_vectors.FILE)
     found = made()
     np.savez_compressed(file, **found)
     chunks = len(found["texts"])

@@ -38,7 +38,7 @@ from workbench.memory.sync import index_folder
 from workbench.records import Trace
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.systems.registry import system
+from workbench.systems.catalogue import system
 from workbench_plugins.calibrate.calibrated import Labelled, walked
 from workbench_plugins.calibrate.floors import Floored, Values, with_floor
 from workbench_plugins.rerank import Reranker, RerankerOfIndex, reranker_named, with_reranker

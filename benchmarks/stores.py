@@ -20,7 +20,7 @@ import typer
 
 from workbench.cli import main
 from workbench.cli.app import SAMPLE, AsJson, Settings, SystemOptions
-from workbench.cli.output import put
+from workbench.cli.output import print_output
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.measure.evaluation import Share
@@ -152,23 +152,23 @@ class _Side:
 class _Lent(IndexAdapter):
     """A store with legs that another store has answered."""
 
-    def __init__(self, own: _Side, lender: _Side, legs: Sequence[str]) -> None:
+    def __init__(self, own: _Side, vector_source: _Side, legs: Sequence[str]) -> None:
         super().__init__(own.index)
-        self._own, self._lender, self._legs = own, lender, legs
+        self._own, self._vector_source, self._legs = own, vector_source, legs
 
     def _mine(self, hits: Hits) -> Hits:
-        rows = _array([self._own.rows[self._lender.ids[row]] for row in hits.rows.tolist()])
+        rows = _array([self._own.rows[self._vector_source.ids[row]] for row in hits.rows.tolist()])
         return Hits(rows, hits.raw, hits.larger_is_better, hits.number)
 
     def keyword(self, query: Query, limit: int) -> Hits:
         if "keyword" not in self._legs:
             return super().keyword(query, limit)
-        return self._mine(self._lender.index.keyword(query, limit))
+        return self._mine(self._vector_source.index.keyword(query, limit))
 
     def vector(self, query: Vector, limit: int) -> Hits:
         if "vector" not in self._legs:
             return super().vector(query, limit)
-        return self._mine(self._lender.index.vector(query, limit))
+        return self._mine(self._vector_source.index.vector(query, limit))
 
 
 def _reasons(pipeline: Pipeline, asked: Question, first: _Side, other: _Side) -> tuple[Reason, ...]:
@@ -304,7 +304,7 @@ def stores(
             name, taken = index.store.engine, sum(known.startswith(index.store.engine) for known, _ in opened)
             opened.append((f"{name} {taken + 1}" if taken else name, index))
         found = compare_stores(opened, chosen, asked)
-    put(found.as_json() if as_json else stores_view(found), as_json)
+    print_output(found.as_json() if as_json else stores_view(found), as_json)
     raise typer.Exit(1 if found.unexplained else 0)
 
 

@@ -28,12 +28,12 @@ from tests.fusion_packages import pairs
 from workbench import cli
 from workbench.errors import InputError, ProviderError, StorageError
 from workbench.retrieval.pipeline import Pipeline
-from workbench.systems.registry import SYSTEMS
+from workbench.systems.catalogue import SYSTEMS
 from workbench_plugins.diagnose.findings import Finding, lint, lint_on
 from workbench_plugins.doctor.faults import Fault, faults, held_by
 from workbench_plugins.engines.museum import SPECIMENS, Side, SmallSearch, Specimen
 from workbench_plugins.engines.presets import ENGINES, fuse
-from workbench_plugins.engines.shipped import PIPELINES
+from workbench_plugins.engines.shipped_fusions import PIPELINES
 
 HERE = Path(__file__).parent
 RENEW = "python -m docs.reference"
@@ -95,9 +95,9 @@ LANGUAGES = (
 )
 
 
-def heading(title: str, says: str) -> list[str]:
+def heading(title: str, description: str) -> list[str]:
     """The first lines of a generated page."""
-    return [f"# {title}", "", f"{says} This page is generated: `{RENEW}` writes it anew.", ""]
+    return [f"# {title}", "", f"{description} This page is generated: `{RENEW}` writes it anew.", ""]
 
 
 def row(*cells: str) -> str:
@@ -262,13 +262,13 @@ def found_in(side: Side) -> dict[str, Finding | Fault]:
             held = held_by(index)
             assert held is not None  # a small memory is a store of ours
             found += [*lint_on(side.pipeline, index, [side.answer.question]), *faults(held, index.embedder)]
-    return {one.says: one for one in found if one.kind != "dead parameter"}
+    return {one.description: one for one in found if one.kind != "dead parameter"}
 
 
 def named_by(specimen: Specimen) -> list[Finding | Fault]:
     """The findings that the shipped side has and the fixed one has not."""
     shipped, fixed = map(found_in, specimen.sides)
-    return [one for says, one in shipped.items() if says not in fixed]
+    return [one for description, one in shipped.items() if description not in fixed]
 
 
 def specimens_tables() -> Iterator[str]:
@@ -281,7 +281,7 @@ def specimens_tables() -> Iterator[str]:
     yield from ("", "| finding | what it says | resembles |", "|---|---|---|")
     every = {one.kind: one for found in named.values() for one in found}
     for kind, one in sorted(every.items()):
-        yield row(kind, one.says, one.issue if isinstance(one, Finding) else "`workbench doctor`")
+        yield row(kind, one.description, one.issue if isinstance(one, Finding) else "`workbench doctor`")
 
 
 def systems_page() -> str:
@@ -307,13 +307,13 @@ def systems_page() -> str:
 def _changes(one: Pipeline) -> Iterator[str]:
     yield from ("| change | stage | why |", "|---|---|---|")
     for change in one.changes:
-        yield row(change.name, f"`{change.stage.slot}`: {change.stage.says}", change.why)
+        yield row(change.name, f"`{change.stage.slot}`: {change.stage.description}", change.why)
 
 
 def _stages(one: Pipeline) -> Iterator[str]:
     yield from ("| slot | what the stage does |", "|---|---|")
     for stage in one.stages:
-        yield row(f"`{stage.slot}`", stage.says)
+        yield row(f"`{stage.slot}`", stage.description)
 
 
 def answers() -> dict[str, Any]:

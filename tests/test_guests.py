@@ -21,9 +21,9 @@ from workbench.memory.addresses import ADDRESSES
 from workbench.memory.embedding.engines import BACKENDS
 from workbench.memory.embedding.named import EMBEDDERS
 from workbench.memory.sync import SHIPPED_VECTORS
+from workbench.systems.catalogue import INDEXINGS, ON_A_SERVER, SYSTEMS
 from workbench.systems.history import LINES
 from workbench.systems.languages import LANGUAGES
-from workbench.systems.registry import INDEXINGS, ON_A_SERVER, SYSTEMS
 from workbench_plugins import NEEDS, ROWS
 from workbench_plugins.engines.museum import SPECIMENS
 from workbench_plugins.rerank import RERANKERS

@@ -74,7 +74,7 @@ def test_a_replay_ends_with_the_count(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize(
-    ("results", "workspace", "says"),
+    ("results", "workspace", "description"),
     [
         ({"w": {"{}": {}}}, "v", "the record has no workspace 'v'; it has w"),
         ({"w": {'{"corpus": "all"}': {"tea": []}}}, "w", "cannot be replayed"),
@@ -83,8 +83,8 @@ def test_a_replay_ends_with_the_count(tmp_path: Path, capsys: pytest.CaptureFixt
     ],
 )
 def test_what_cannot_be_replayed_exits_with_2(
-    results: Any, workspace: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    results: Any, workspace: str, description: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given = [record(tmp_path, results), "--system", "openclaw-2026.2.13"]
     assert main([*given, "--workspace", f"{workspace}={notes(tmp_path)}"]) == 2
-    assert says in capsys.readouterr().err
+    assert description in capsys.readouterr().err

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from workbench.retrieval.explain import explain as explain
     from workbench.retrieval.pipeline import Pipeline as Pipeline
     from workbench.retrieval.pipeline import search as search
-    from workbench.systems.registry import SYSTEMS as SYSTEMS
-    from workbench.systems.registry import indexing as indexing
-    from workbench.systems.registry import register as register
-    from workbench.systems.registry import system as system
+    from workbench.systems.catalogue import SYSTEMS as SYSTEMS
+    from workbench.systems.catalogue import indexing as indexing
+    from workbench.systems.catalogue import register as register
+    from workbench.systems.catalogue import system as system
     from workbench.views.show import show as show
     from workbench.views.show import table as table
     from workbench.views.widgets.panel import selection as selection
@@ -45,11 +45,11 @@ _HOMES = {
     "Pipeline": "workbench.retrieval.pipeline",
     "search": "workbench.retrieval.pipeline",
     "explain": "workbench.retrieval.explain",
-    "indexing": "workbench.systems.registry",
+    "indexing": "workbench.systems.catalogue",
     "open": "workbench.memory.opening",
-    "SYSTEMS": "workbench.systems.registry",
-    "register": "workbench.systems.registry",
-    "system": "workbench.systems.registry",
+    "SYSTEMS": "workbench.systems.catalogue",
+    "register": "workbench.systems.catalogue",
+    "system": "workbench.systems.catalogue",
     "load_questions": "workbench.measure.questions",
     "blame": "workbench.measure.blame",
     "evaluate": "workbench.measure.evaluation",

@@ -21,7 +21,7 @@ class Layout(Protocol):
     """
 
     @property
-    def says(self) -> str: ...
+    def description(self) -> str: ...
 
     def of(self, index: Index) -> Index:
         """The index in this layout. Raises InputError for an index that cannot be arranged so."""

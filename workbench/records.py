@@ -193,7 +193,7 @@ class Stage(Protocol):
     def slot(self) -> str: ...
 
     @property
-    def says(self) -> str: ...
+    def description(self) -> str: ...
 
     @property
     def ranges(self) -> Mapping[str, tuple[float, float]]:
@@ -393,7 +393,7 @@ class Candidate:
             "id": chunk.id, "path": chunk.path, "start_line": chunk.start_line, "end_line": chunk.end_line,
             "position": self.position,
             **{name: _finite(value) for name, value in self.numbers.items()},
-            "dropped_by": self.dropped_by.says if self.dropped_by else None,
+            "dropped_by": self.dropped_by.description if self.dropped_by else None,
             "dropped": self.drop.as_json() if self.drop else None,
             "snippet": chunk.snippet,
         }  # fmt: skip
@@ -458,7 +458,7 @@ class Trace(Tabular):
         counted = f"{returned} of {len(self.chunks)} candidates returned"
         return f"<Trace: {self.question!r}, {self.system}, {counted}>"
 
-    def but(self, **changed: Any) -> Trace:
+    def with_changes(self, **changed: Any) -> Trace:
         """This trace with some fields changed, as by `dataclasses.replace`, in a fifth of the time."""
         if not changed.keys() <= self.__dict__.keys():
             raise TypeError(f"A trace has no {', '.join(sorted(changed.keys() - self.__dict__.keys()))}.")
@@ -583,8 +583,8 @@ class Trace(Tabular):
     def outcome_lines(self) -> list[str]:
         """How many candidates each stage dropped, in the stages' order, and how near an empty answer came."""
         candidates = self.candidates
-        dropped = Counter(self.stages[place].says for place in sorted(self.dropped) if place != KEPT)
-        lines = [f"{count} dropped by the {says}" for says, count in dropped.items()]
+        dropped = Counter(self.stages[place].description for place in sorted(self.dropped) if place != KEPT)
+        lines = [f"{count} dropped by the {description}" for description, count in dropped.items()]
         if not candidates:
             return ["Nothing found: no leg brought a candidate."]
         if self.results:

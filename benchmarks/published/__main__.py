@@ -26,11 +26,11 @@ from workbench.cli.app import (
     SystemOptions,
     shared_options,
 )
-from workbench.cli.output import put
+from workbench.cli.output import print_output
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.retrieval.pipeline import Pipeline
-from workbench.systems.registry import SYSTEMS
+from workbench.systems.catalogue import SYSTEMS
 from workbench_plugins.automem import pipelines as automem
 from workbench_plugins.basic_memory import pipelines as basic_memory
 from workbench_plugins.recommended.pipelines import without_each
@@ -116,7 +116,7 @@ def published(
     data = collections.load(path, corrections)
     with cluster_at(cluster) as workers:
         results = list(Bench(data, path, workers).run(chosen))
-    put([one.as_json() for one in results] if as_json else results_view(results), as_json)
+    print_output([one.as_json() for one in results] if as_json else results_view(results), as_json)
 
 
 @bench.command()
@@ -182,7 +182,7 @@ def _run(
         ranking.save(options.save, runs)
     compared = ranking.compared(options.compare, before, runs) if options.compare else {}
     chosen = options.against if options.against in names else names[0]
-    put(
+    print_output(
         ranked_data(runs, chosen, compared) if options.as_json else ranked_view(runs, chosen, compared),
         options.as_json,
     )

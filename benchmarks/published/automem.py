@@ -240,12 +240,12 @@ def _token_hits(tokens: Sequence[Sequence[str]], turns: Sequence[Turn], pipeline
 
 ROWS = (
     ("keyword dead, 1x, floor 15 %", automem.DEAD_KEYWORD),
-    ("keyword dead, no floor", automem.DEAD_KEYWORD.but(automem.NO_FLOOR)),
-    ("token fix only, floor 15 %", automem.DEAD_KEYWORD.but(automem.WHOLE_WORDS)),
+    ("keyword dead, no floor", automem.DEAD_KEYWORD.with_changes(automem.NO_FLOOR)),
+    ("token fix only, floor 15 %", automem.DEAD_KEYWORD.with_changes(automem.WHOLE_WORDS)),
     ("token fix + 25 %/guard (#150)", automem.LIVE_KEYWORD),
     ("substring (e59e9ca) + 25 %/guard", automem.SUBSTRING),
-    ("#150 + over-fetch 4x (#205)", automem.LIVE_KEYWORD.but(automem.OVERFETCH)),
-    ("over-fetch 4x + floor 15 %", automem.LIVE_KEYWORD.but(automem.OVERFETCH, automem.OLD_FLOOR)),
+    ("#150 + over-fetch 4x (#205)", automem.LIVE_KEYWORD.with_changes(automem.OVERFETCH)),
+    ("over-fetch 4x + floor 15 %", automem.LIVE_KEYWORD.with_changes(automem.OVERFETCH, automem.OLD_FLOOR)),
 )
 """The pipelines that the lesson compares: each change alone, and together with others."""
 

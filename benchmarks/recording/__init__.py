@@ -14,8 +14,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from workbench_plugins.cases.released.asking import Ask, answers
 from workbench_plugins.cases.released.embeddings import served
+from workbench_plugins.cases.released.release_answers import Ask, answers
 
 
 def read(file: Path) -> dict[str, Any]:

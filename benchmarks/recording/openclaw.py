@@ -20,7 +20,7 @@ from typing import Any
 
 from benchmarks.recording import arguments_of, recorded, write
 from workbench_plugins.cases.released.installing import Installed
-from workbench_plugins.cases.released.openclaw import running
+from workbench_plugins.cases.released.openclaw_gateway import running
 
 ARGUMENTS: Sequence[Mapping[str, int]] = ({}, {"maxResults": 10, "minScore": 0})
 DIGITS = 12

@@ -28,7 +28,7 @@ from workbench.measure.questions import load_questions
 from workbench.records import Hits, Query, Vector
 from workbench.retrieval.legs import FixedDepth, KeywordLeg, VectorLeg
 from workbench.retrieval.pipeline import search
-from workbench.systems.registry import SYSTEMS
+from workbench.systems.catalogue import SYSTEMS
 from workbench_plugins.engines.lists import ListIndex, as_bm25, as_cosine_distance, index_of_lists
 
 DEPTH = 100

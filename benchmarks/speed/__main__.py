@@ -14,7 +14,7 @@ from benchmarks.speed.running import SIZES, measure
 from benchmarks.speed.view import changes_table, speed_tables
 from workbench.cli import main
 from workbench.cli.app import AsJson
-from workbench.cli.output import put
+from workbench.cli.output import print_output
 from workbench.errors import InputError
 from workbench.memory.store.contract import UnwritableError
 
@@ -69,9 +69,9 @@ def speed(
         from benchmarks.speed.figure import speed_figure  # Plotly, which only the figure needs
 
         _write(figure, speed_figure(report).to_html(include_plotlyjs=True))
-    put(report.as_json() if as_json else speed_tables(report), as_json)
+    print_output(report.as_json() if as_json else speed_tables(report), as_json)
     if before is not None and not as_json:
-        put(changes_table(compare(before, report)))
+        print_output(changes_table(compare(before, report)))
 
 
 def _write(file: Path, text: str) -> None:

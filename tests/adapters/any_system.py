@@ -12,7 +12,7 @@ from workbench.memory.store.sqlite.fts5 import match_expression
 from workbench.records import Trace
 from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.pipeline import Running
-from workbench.systems.registry import system
+from workbench.systems.catalogue import system
 
 
 @adapts_every("stage")

@@ -15,7 +15,8 @@ from tests.adapters import Case, adapts_every, adapts_known
 from tests.world import compiled, written
 from workbench.measure.evaluation import Judged, means
 from workbench.retrieval.columns import Columns
-from workbench_plugins.basic_memory import pipelines, query
+from workbench_plugins.basic_memory import pipelines
+from workbench_plugins.basic_memory import query_preparation as preparation
 from workbench_plugins.basic_memory.notes import EachColumn, Note, NoteStore, OneMatch
 from workbench_plugins.basic_memory.pipelines import FUSION
 from workbench_plugins.runs.collections import evidence_sessions
@@ -38,12 +39,12 @@ BEFORE_MERGE = {
 ELSEWHERE = ("55d675e2", "9c9ff293", "cb6bc320", "07778790", "ea38fd76")
 """Commits of parts that have not changed since, whose place among the others we do not know."""
 
-RELAXATIONS: Mapping[str, query.Relaxation] = {
-    "e46555bf": query.NoRelaxation(),
-    "a6d07843": query.AnyPlainWord(),
-    "16869867": query.GatedPlainWord(),
-    "a2f5edfa": query.AnyToken(),
-    "1f56fc76": query.AnyUnicodeToken(),
+RELAXATIONS: Mapping[str, preparation.Relaxation] = {
+    "e46555bf": preparation.NoRelaxation(),
+    "a6d07843": preparation.AnyPlainWord(),
+    "16869867": preparation.GatedPlainWord(),
+    "a2f5edfa": preparation.AnyToken(),
+    "1f56fc76": preparation.AnyUnicodeToken(),
 }
 """The rules of relaxation, by the commit that brought them."""
 
@@ -67,23 +68,25 @@ def has(case: Case, commit: str) -> bool:
     return LINEAGE.index(own) >= LINEAGE.index(commit)
 
 
-def relaxation_of(case: Case) -> query.Relaxation:
+def relaxation_of(case: Case) -> preparation.Relaxation:
     return [rules for commit, rules in RELAXATIONS.items() if has(case, commit)][-1]
 
 
 @adapts_every("fts_prep_sqlite")
 def fts_prep_sqlite(case: Case) -> str:
-    stage = query.PunctuationStripped() if has(case, "a6d07843") else query.PunctuationMakesAPhrase()
-    strict = query.strict_query(case.input["query"], stage.edges, case.input.get("is_prefix", True))
+    stage = (
+        preparation.PunctuationStripped() if has(case, "a6d07843") else preparation.PunctuationMakesAPhrase()
+    )
+    strict = preparation.strict_query(case.input["query"], stage.edges, case.input.get("is_prefix", True))
     return compiled(strict) or ""
 
 
 @adapts_every("fts_prep_postgres")
 def fts_prep_postgres(case: Case) -> str:
-    edges = query.POSTGRES_EDGES if has(case, "a6d07843") else ""
+    edges = preparation.POSTGRES_EDGES if has(case, "a6d07843") else ""
     unguarded = has(case, "a6d07843") and not has(case, "18da6194")
-    nothing = ":*" if unguarded else query.NO_LEXEME
-    return query.strict_tsquery(case.input["query"], edges, nothing, case.input.get("is_prefix", True))
+    nothing = ":*" if unguarded else preparation.NO_LEXEME
+    return preparation.strict_tsquery(case.input["query"], edges, nothing, case.input.get("is_prefix", True))
 
 
 @adapts_every("relaxed_query_words")
@@ -99,7 +102,7 @@ def relaxed_render_sqlite(case: Case) -> str | None:
 @adapts_every("relaxed_render_postgres")
 def relaxed_render_postgres(case: Case) -> str | None:
     words = relaxation_of(case).words(case.input["query"])
-    return query.any_lexeme(words) if words else None
+    return preparation.any_lexeme(words) if words else None
 
 
 SERVICE_WORDS = "but did do does had has have i that they were which whom whose will"
@@ -111,18 +114,20 @@ def service_relax_eligible(case: Case) -> bool:
     """Whether the search service tried again: only in text mode, and for a question without parentheses."""
     _check_own_retry(case)
     asked = case.input["query"] or ""
-    tokens = query.ascii_tokens(asked)
-    numeric = any(map(query.is_numeric, tokens))
-    plain = not query.is_refused(asked) and not set("()") & set(asked) and not numeric
-    return case.input.get("retrieval_mode", "fts") == "fts" and plain and len(tokens) >= query.FEWEST_WORDS
+    tokens = preparation.ascii_tokens(asked)
+    numeric = any(map(preparation.is_numeric, tokens))
+    plain = not preparation.is_refused(asked) and not set("()") & set(asked) and not numeric
+    return (
+        case.input.get("retrieval_mode", "fts") == "fts" and plain and len(tokens) >= preparation.FEWEST_WORDS
+    )
 
 
 @adapts_every("service_relaxed_query")
 def relaxed_by_service(case: Case) -> str:
     """Any of the words, without stars; stopwords are used only if there is no other word."""
     _check_own_retry(case)
-    tokens = query.ascii_tokens(case.input["query"])
-    kept = [word for word in tokens if word not in query.STOPWORDS - set(SERVICE_WORDS.split())]
+    tokens = preparation.ascii_tokens(case.input["query"])
+    kept = [word for word in tokens if word not in preparation.STOPWORDS - set(SERVICE_WORDS.split())]
     return " OR ".join(dict.fromkeys(kept or tokens))
 
 

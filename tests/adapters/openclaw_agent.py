@@ -9,8 +9,8 @@ from typing import Any
 from tests.adapters import Given, adapts
 from tests.adapters.openclaw_february import FEBRUARY as RELEASES
 from tests.adapters.openclaw_files import empty_folder, plant
-from workbench_plugins.agent.contracts import FEBRUARY, SEPTEMBER, citation
 from workbench_plugins.agent.note_files import Read
+from workbench_plugins.agent.tool_contracts import FEBRUARY, SEPTEMBER, citation
 from workbench_plugins.agent.tools import AgentTools
 
 MEMORY = "# m\nl2\nl3\nl4\n"

@@ -48,7 +48,7 @@ def bm25_rank_to_score(given: Mapping[str, Any]) -> float:
 class GivenKeywordScore(ColumnStage, slot="keyword_score", present="keyword_rank"):
     """The engine's number is the score already."""
 
-    says: ClassVar[str] = "keyword score = as given"
+    description: ClassVar[str] = "keyword score = as given"
 
     def formula(self, of: Numbers) -> Any:
         return of["keyword_raw"]
@@ -58,7 +58,7 @@ class GivenKeywordScore(ColumnStage, slot="keyword_score", present="keyword_rank
 class GivenVectorScore(GivenKeywordScore, slot="vector_score", present="vector_rank"):
     """The same for the vector leg."""
 
-    says: ClassVar[str] = "vector score = as given"
+    description: ClassVar[str] = "vector score = as given"
 
     def formula(self, of: Numbers) -> Any:
         return of["vector_raw"]

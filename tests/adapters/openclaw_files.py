@@ -15,7 +15,7 @@ from tests.adapters.openclaw_february import FEBRUARY
 from workbench.errors import InputError
 from workbench.memory.files import extra_paths, list_files
 from workbench.memory.sources import MemoryFolder
-from workbench_plugins.openclaw.indexing import is_memory_path
+from workbench_plugins.openclaw.release_indexing import is_memory_path
 from workbench_plugins.openclaw.sessions import Pending, Sessions, Thresholds
 
 

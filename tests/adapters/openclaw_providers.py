@@ -14,7 +14,7 @@ from workbench.memory.files import content_hash
 from workbench.records import Passage
 from workbench_plugins.openclaw.config import configured
 from workbench_plugins.openclaw.config_values import FEBRUARY_FORM, at, below, nested
-from workbench_plugins.openclaw.indexing import within
+from workbench_plugins.openclaw.release_indexing import within
 from workbench_plugins.providers.clients import retryable
 from workbench_plugins.providers.embedder import batches, longest
 

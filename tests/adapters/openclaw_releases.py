@@ -21,9 +21,9 @@ from workbench.retrieval.pipeline import Running
 from workbench.retrieval.scoring import ClampedRank, Relevance
 from workbench_plugins.openclaw import keyword as words
 from workbench_plugins.openclaw import ranking
-from workbench_plugins.openclaw.indexing import EntryChunker, WeightedChunker, weight
 from workbench_plugins.openclaw.keyword import HAN, WORDS, keywords
 from workbench_plugins.openclaw.ranking import MMR, SpareSlots, UnspacedMMR, jaccard, mmr_score, pick
+from workbench_plugins.openclaw.release_indexing import EntryChunker, WeightedChunker, weight
 from workbench_plugins.openclaw.releases import FEBRUARY_15, SEPTEMBER
 
 WINTER = ("2026.2.15", "2026.2.17", "2026.2.26", "2026.2.27", "2026.3.2")

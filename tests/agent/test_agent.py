@@ -16,9 +16,9 @@ from tests import world
 from workbench.errors import InputError
 from workbench.memory.sources import utf16_length
 from workbench.memory.sync import index_folder
-from workbench.systems.registry import SYSTEMS, openclaw
-from workbench_plugins.agent.contracts import CONTRACTS, FEBRUARY, SEPTEMBER, Citations, Contract
+from workbench.systems.catalogue import SYSTEMS, openclaw
 from workbench_plugins.agent.excerpts import MOST_UNITS, bounded
+from workbench_plugins.agent.tool_contracts import CONTRACTS, FEBRUARY, SEPTEMBER, Citations, Contract
 from workbench_plugins.agent.tools import AgentTools
 
 QUESTION = "where is the rooibos tea"
@@ -183,13 +183,13 @@ CALLS += [["both", "memory_search", {"query": query}, ""] for query in ("half \u
 BAD_CALLS = [(name, *call) for name in CONTRACTS for form, *call in CALLS if form in ("both", name)]
 
 
-@pytest.mark.parametrize(("name", "tool", "arguments", "says"), BAD_CALLS)
+@pytest.mark.parametrize(("name", "tool", "arguments", "description"), BAD_CALLS)
 def test_arguments_that_cannot_be_used_are_named_with_a_remedy(
-    name: str, tool: str, arguments: dict[str, Any], says: str, folder: Path
+    name: str, tool: str, arguments: dict[str, Any], description: str, folder: Path
 ) -> None:
     with over(folder, contract=CONTRACTS[name]) as tools, pytest.raises(InputError) as error:
         tools.call(tool, arguments)
-    assert says in error.value.problem
+    assert description in error.value.problem
     assert error.value.remedy
 
 

@@ -23,8 +23,8 @@ from workbench.retrieval.index_adapters import IndexAdapter
 from workbench.retrieval.legs import Depth, no_hits
 from workbench.retrieval.pipeline import Pipeline, Running, search
 from workbench.retrieval.query import BLANKS, LONGEST_QUESTION, check_question, unicode_words
-from workbench.systems.registry import SYSTEMS
-from workbench_plugins.basic_memory.query import Relaxation
+from workbench.systems.catalogue import SYSTEMS
+from workbench_plugins.basic_memory.query_preparation import Relaxation
 from workbench_plugins.openclaw.keyword import ManyQueries, PathIndex
 
 QUESTIONS = 5_000

@@ -23,8 +23,8 @@ from tests.conftest import PROJECT
 from tests.openclaw_store import OpenClaw
 from workbench.errors import InputError
 from workbench.memory.sync import index_folder
-from workbench_plugins.agent.contracts import FEBRUARY
 from workbench_plugins.agent.server import listening, memory_server
+from workbench_plugins.agent.tool_contracts import FEBRUARY
 from workbench_plugins.agent.tools import AgentTools
 
 NAMES = ["memory_search", "memory_get", "memory_explain", "memory_diagnose"]

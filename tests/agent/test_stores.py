@@ -11,7 +11,7 @@ from tests import world
 from tests.commands import Run
 from tests.openclaw_store import OpenClaw
 from workbench.errors import InputError
-from workbench_plugins.agent.contracts import FEBRUARY, SEPTEMBER
+from workbench_plugins.agent.tool_contracts import FEBRUARY, SEPTEMBER
 from workbench_plugins.agent.tools import AgentTools
 from workbench_plugins.openclaw.releases import SEPTEMBER as PIPELINE
 

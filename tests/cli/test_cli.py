@@ -145,18 +145,18 @@ def test_a_target_may_have_the_memorys_folder_before_it(run: Run, place: Place, 
 
 
 @pytest.mark.parametrize(
-    ("target", "says"),
+    ("target", "description"),
     [
         ("memory/bikes.md", "The most similar path in the index is memory/bike.md."),
         ("memory/report.pdf", "reads Markdown (.md) and chat transcripts (.jsonl), not .pdf files"),
     ],
 )
 def test_a_file_that_is_not_indexed_is_said_to_be_so_and_why(
-    run: Run, place: Place, target: str, says: str
+    run: Run, place: Place, target: str, description: str
 ) -> None:
     outcome = run("explain", QUESTION, "--target", target, *place.options, "--system", SYSTEM)
     assert (outcome.code, "NOT IN THE INDEX" in outcome.out) == (1, True)
-    assert says in " ".join(outcome.out.split())
+    assert description in " ".join(outcome.out.split())
 
 
 # evaluate
@@ -389,8 +389,8 @@ print(sorted(heavy & sys.modules.keys()))
     "rooms",
     [
         [],
-        ["workbench.memory", "workbench.retrieval", "workbench.systems.registry"],
-        ["workbench_plugins.explore.server"],
+        ["workbench.memory", "workbench.retrieval", "workbench.systems.catalogue"],
+        ["workbench_plugins.explore.page_server"],
     ],
 )
 def test_importing_loads_nothing_heavy(rooms: list[str]) -> None:

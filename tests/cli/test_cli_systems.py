@@ -9,7 +9,7 @@ from tests import world
 from tests.commands import Run
 from workbench import __version__
 from workbench.memory.sync import index_folder
-from workbench.systems.registry import ON_A_SERVER, SYSTEMS
+from workbench.systems.catalogue import ON_A_SERVER, SYSTEMS
 
 SHIPPED, FIXED = "openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf+minmax"
 

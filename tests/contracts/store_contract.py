@@ -13,7 +13,7 @@ from workbench.memory.store.contract import Cached, IndexStore, Settings
 from workbench.records import Clause, Document, Query
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import search
-from workbench.systems.registry import SYSTEMS
+from workbench.systems.catalogue import SYSTEMS
 
 EMBEDDER = ToyEmbedder({"tea": ("tea", "rooibos"), "bike": ("bike", "hub"), "server": ("server", "disk")})
 SETTINGS = Settings(EMBEDDER.name, EMBEDDER.revision, EMBEDDER.dimensions, "lines")

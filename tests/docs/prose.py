@@ -57,7 +57,7 @@ def ties(text: str) -> list[Tie]:
     return [one for one in found if not one.expression.startswith(SOURCE)]
 
 
-def says(said: str, value: Any) -> bool:
+def description(said: str, value: Any) -> bool:
     """Whether a word of the prose says this value."""
     if isinstance(value, bool):
         return value
@@ -96,7 +96,7 @@ def with_ties(notebook: NotebookNode) -> list[tuple[NotebookNode, list[Tie]]]:
 def differences(tied: list[Tie], values: list[Any]) -> Iterator[str]:
     """A sentence for each word that does not say its value."""
     for one, value in zip(tied, values, strict=True):
-        if not says(one.said, value):
+        if not description(one.said, value):
             yield f"The text says {one.said!r}, but {one.expression} is {value!r}."
 
 

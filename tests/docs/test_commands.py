@@ -17,7 +17,7 @@ from benchmarks.speed import __main__ as speed
 from docs import reference
 from tests.commands import Run
 from tests.conftest import PROJECT
-from workbench.systems.registry import SYSTEMS
+from workbench.systems.catalogue import SYSTEMS
 
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
 DOCS = sorted((PROJECT / "docs").glob("*.md"))

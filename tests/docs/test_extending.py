@@ -25,7 +25,7 @@ from workbench.measure.reach import reaches
 from workbench.measure.thresholds import scores
 from workbench.memory.index import MemoryIndex
 from workbench.registry import GROUP
-from workbench.systems.registry import SYSTEMS
+from workbench.systems.catalogue import SYSTEMS
 from workbench_plugins.engines.presets import ENGINES, fuse
 
 DOCUMENT = PROJECT / "docs" / "extending.md"

@@ -17,7 +17,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tests.conftest import PATIENT, PROJECT
-from tests.docs.prose import differences, is_check, is_code, says, untied, with_ties, words
+from tests.docs.prose import description, differences, is_check, is_code, untied, with_ties, words
 from tests.forked import ForkedKernels
 from tests.test_guests import GUESTS
 from workbench.memory.index import MemoryIndex
@@ -125,7 +125,7 @@ SAID = [
 
 @pytest.mark.parametrize(("said", "value", "true"), SAID)
 def test_a_word_says_a_value_as_far_as_it_is_rounded(said: str, value: object, true: bool) -> None:
-    assert says(said, value) is true
+    assert description(said, value) is true
 
 
 def test_an_untied_number_is_found_unless_the_code_or_a_source_explains_it() -> None:

@@ -12,7 +12,7 @@ class PhraseLeg(LegStage):
     name: str = "phrase"
     slot: str = "phrase_leg"
     first: int = 0
-    says = "phrase leg: two neighbouring words of the question as a phrase, at most 3 candidates"
+    description = "phrase leg: two neighbouring words of the question as a phrase, at most 3 candidates"
     number, best_raw, worst_raw = "bm25", (-1e12, -1e-12), -1e-12
 
     def deepest(self, limit):
@@ -33,7 +33,7 @@ class PhraseLeg(LegStage):
 class PhraseScore(ColumnStage):
     slot = output = "phrase_score"
     present, scale = "phrase_rank", "1 / rank"
-    says = "phrase score = 1 / phrase rank"
+    description = "phrase score = 1 / phrase rank"
 
     def formula(self, of):
         return 1 / of["phrase_rank"]

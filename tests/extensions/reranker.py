@@ -10,7 +10,7 @@ from workbench.retrieval.columns import ColumnStage
 @dataclass(frozen=True)
 class ByLength(ColumnStage):
     slot, output, scale = "rerank", "rerank_score", "1 / characters"
-    says = "rerank score = 10 / characters of the text + 0.01 × score"
+    description = "rerank score = 10 / characters of the text + 0.01 × score"
     observed, best = ("characters",), {"characters": 1.0}
 
     def observe(self, trace, context):

@@ -10,7 +10,7 @@ from tests.retrieval.test_properties import check_same
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import search
-from workbench.systems.registry import SYSTEMS
+from workbench.systems.catalogue import SYSTEMS
 
 
 class Counted:

@@ -19,13 +19,13 @@ from workbench.measure.questions import Control, Question, QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.records import Trace
 from workbench.retrieval.pipeline import search
+from workbench.systems.catalogue import system
 from workbench.systems.languages import with_keys_of_any_language
-from workbench.systems.registry import system
 from workbench_plugins.calibrate.calibrated import Calibrated, calibrated
+from workbench_plugins.calibrate.calibration_file import calibrated_by, calibration_of, load, save
 from workbench_plugins.calibrate.floors import Floored, levels, with_floor
-from workbench_plugins.calibrate.made import Exchange, MadeLabels, Without, exchanged, left_out
 from workbench_plugins.calibrate.promise import Promise, allowed, check_enough, fewest, upper
-from workbench_plugins.calibrate.stored import calibrated_by, calibration_of, load, save
+from workbench_plugins.calibrate.synthetic_negatives import Exchange, MadeLabels, Without, exchanged, left_out
 from workbench_plugins.cases.running import system_of_case
 from workbench_plugins.rerank import with_reranker
 

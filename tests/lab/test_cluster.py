@@ -29,7 +29,7 @@ from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.index import MemoryIndex
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.sync import index_folder
-from workbench.systems.registry import system
+from workbench.systems.catalogue import system
 from workbench_plugins.diagnose import sweep as running
 from workbench_plugins.diagnose.sweep import sweep
 from workbench_plugins.stores import cluster as cluster_module

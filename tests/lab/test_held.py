@@ -13,7 +13,7 @@ from workbench.memory.index import MemoryIndex
 from workbench.memory.sources import LineChunker
 from workbench.memory.sync import index_folder, open_index
 from workbench.terminal import text_of
-from workbench_plugins.explore.chunks import held_file
+from workbench_plugins.explore.chunk_widget import held_file
 
 LINES = [f"Line {n} is about tea and the hub of the bike." for n in range(1, 31)]
 

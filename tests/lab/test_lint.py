@@ -20,9 +20,9 @@ from workbench.records import Chunk
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline
+from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
-from workbench.systems.registry import SYSTEMS
-from workbench_plugins.diagnose.scripts import dead_for, probes, unknown_to
+from workbench_plugins.diagnose.unread_scripts import dead_for, probes, unknown_to
 
 
 @pytest.mark.parametrize("pipeline", [SHIPPED, THREE_FIXES], ids=lambda p: p.name)

@@ -14,8 +14,8 @@ from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
 from workbench.memory.store.sqlite.fts5 import quoted
 from workbench.retrieval.query import unicode_words
+from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED
-from workbench.systems.registry import SYSTEMS
 from workbench_plugins.explore.microscope import MOST_WORDS, asked, dissect, sentences
 from workbench_plugins.explore.microscope_widget import Microscope
 from workbench_plugins.recommended.layout import PassagesLayout

@@ -11,8 +11,8 @@ from workbench.measure.missed import Survival, SurvivalStep, survival, survivals
 from workbench.measure.questions import Question, QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.pipeline import Pipeline
+from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED, WORKAROUND
-from workbench.systems.registry import SYSTEMS
 from workbench_plugins.openclaw.releases import FEBRUARY_27
 
 

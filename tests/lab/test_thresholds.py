@@ -13,8 +13,8 @@ from workbench.measure.questions import Control, Question, QuestionSet
 from workbench.measure.thresholds import scores
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.pipeline import Pipeline
+from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
-from workbench.systems.registry import SYSTEMS
 from workbench_plugins.openclaw.releases import FEBRUARY_27, SEPTEMBER
 from workbench_plugins.recommended.pipelines import LateOfIndex
 from workbench_plugins.rerank import with_reranker

@@ -16,8 +16,8 @@ import pytest
 import yaml
 
 from tests import world
-from workbench_plugins.agent.contracts import FEBRUARY, SEPTEMBER, Answer, Contract
 from workbench_plugins.agent.note_files import MemoryFiles, PathRefusedError
+from workbench_plugins.agent.tool_contracts import FEBRUARY, SEPTEMBER, Answer, Contract
 from workbench_plugins.agent.tools import AgentTools
 
 PATHS = 5_000

@@ -55,7 +55,7 @@ class Meddling(PlainStage, slot="meddling"):
 
     home: Home
     rebuild: bool
-    says: ClassVar[str] = "every note is rewritten"
+    description: ClassVar[str] = "every note is rewritten"
 
     def run(self, trace: Trace, context: Context) -> Trace:
         world.write(self.home.root, dict.fromkeys(world.NOTES, "tea, and nothing else"))

@@ -20,7 +20,7 @@ from workbench.memory.index import MemoryIndex
 from workbench.memory.store.contract import DamagedError
 from workbench.memory.store.sqlite.store import Store
 from workbench.retrieval.pipeline import search
-from workbench.systems.registry import system
+from workbench.systems.catalogue import system
 from workbench_plugins.agent.tools import AgentTools
 from workbench_plugins.doctor.faults import faults, held_by
 

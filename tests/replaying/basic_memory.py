@@ -19,7 +19,7 @@ from workbench.memory.files import content_hash
 from workbench.memory.store.contract import IndexPlace
 from workbench.records import Document, Trace
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.systems.registry import system as named
+from workbench.systems.catalogue import system as named
 from workbench_plugins.basic_memory.notes import note_of
 from workbench_plugins.basic_memory.pipelines import VECTOR_ONLY, MinSimilarity
 from workbench_plugins.runs.collections import SessionDocument, load

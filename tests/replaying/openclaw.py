@@ -21,8 +21,8 @@ from workbench.records import Candidate
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import BLANKS
 from workbench.retrieval.settings import with_settings
-from workbench.systems.registry import SYSTEMS, indexing
-from workbench.systems.registry import system as named
+from workbench.systems.catalogue import SYSTEMS, indexing
+from workbench.systems.catalogue import system as named
 from workbench_plugins.openclaw.live_index import LiveIndex, open_live_store
 
 ARGUMENTS = {"maxResults": "limit", "minScore": "min_score"}

@@ -12,7 +12,7 @@ from tests.replaying import Answer, Asked, Row, Rows, chosen
 from workbench.retrieval.legs import no_hits
 from workbench.retrieval.pipeline import search
 from workbench.retrieval.scoring import relevance
-from workbench.systems.registry import system as named
+from workbench.systems.catalogue import system as named
 from workbench_plugins.engines.museum import small_memory
 
 MODE = "search"

@@ -16,7 +16,7 @@ from workbench_plugins.cases.model import load_case
 from workbench_plugins.cases.released import confirming
 from workbench_plugins.cases.released.embeddings import served
 from workbench_plugins.cases.released.installing import Installed
-from workbench_plugins.cases.released.openclaw import configuration
+from workbench_plugins.cases.released.openclaw_gateway import configuration
 from workbench_plugins.cases.running import pipeline_of_case
 
 CASES = PROJECT / "tests" / "cases"
@@ -112,9 +112,12 @@ def test_a_difference_is_told_and_a_rounding_is_none() -> None:
     assert not confirming.Side("tea", ours, ours[:1]).same
     assert not confirming.Side("tea", ours, ours[::-1]).same
     found = confirming.Confirmation("openclaw", "2026.3.7", "x", (confirming.Side("tea", ours, ours[:1]),))
-    assert found.says == "openclaw 2026.3.7 and x differ in 1 of 1 list: our model of the release is wrong."
+    assert (
+        found.description
+        == "openclaw 2026.3.7 and x differ in 1 of 1 list: our model of the release is wrong."
+    )
     held = confirming.Confirmation("a", "1", "x", (confirming.Side("tea", ours, close, False),))
-    assert held.says.endswith("scores within 0.0001. Expectations that hold on it: 0 of 1.")
+    assert held.description.endswith("scores within 0.0001. Expectations that hold on it: 0 of 1.")
 
 
 def test_the_server_gives_the_vectors_of_a_case_and_refuses_other_texts() -> None:

@@ -44,7 +44,9 @@ def test_each_thing_is_read_with_its_line_or_assumed_with_the_reason() -> None:
     facts = {one.what: one for one in read_report(text).facts}
     assert [facts[name].line for name in ("question", "min_score", "limit")] == [4, 5, 5]
     assert (facts["min_score"].value, facts["limit"].value) == ("0.4", "3")
-    assert facts["system"].says == "assumed: line 3 says 2026.3.2, which is not known here; it is nearest"
+    assert (
+        facts["system"].description == "assumed: line 3 says 2026.3.2, which is not known here; it is nearest"
+    )
     assert (facts["expected file"].value, facts["expected file"].line) == (MADE, 0)
 
 
@@ -67,7 +69,7 @@ def test_scores_settings_and_notes_are_read_in_many_forms(name: str) -> None:
     assert [one.whole.strip() for one in found.notes] == wanted.get(
         "notes", [one.whole.strip() for one in found.notes]
     )
-    results = [f"{one.name}: {one.says} (line {one.line})" for one in found.results]
+    results = [f"{one.name}: {one.description} (line {one.line})" for one in found.results]
     assert results == wanted.get("results", results)
     assert found.system == wanted.get("system", found.system)
     assert found.question == wanted.get("question", found.question)
@@ -238,7 +240,7 @@ def test_a_language_model_fills_blanks_alone_and_they_are_marked(model: str) -> 
     text = "# It went badly\nMinScore 0.2\napi_key=sk-abcdefgh12345678\n"
     found = read_report(text, told(text, model))
     assert (found.question, found.happened, found.expected) == ("tide table", "order", MADE)
-    assert found.fact("question").says == "assumed: small at 127.0.0.1 filled this blank"
+    assert found.fact("question").description == "assumed: small at 127.0.0.1 filled this blank"
     assert "sk-abcdefgh" not in Model.asked[-1]
     assert read_report("# No results\nQuery: kettle", told("", model)).question == "kettle"
 

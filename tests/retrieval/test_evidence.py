@@ -8,8 +8,8 @@ import pytest
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.cutoff import EvidenceFloor
 from workbench.retrieval.pipeline import search
+from workbench.systems.catalogue import system
 from workbench.systems.openclaw import EVIDENCE_FLOOR, THREE_FIXES
-from workbench.systems.registry import system
 
 QUESTIONS = ["rooibos tea", "bike hub", "a note about none of these", "disk", "zxcv"]
 
@@ -34,4 +34,4 @@ def test_the_hit_that_no_fused_floor_can_keep_is_kept(sample: MemoryIndex) -> No
 
 def test_nonsense_meets_silence(sample: MemoryIndex) -> None:
     assert len(search("asdf qwerty zxcv uiop", THREE_FIXES, sample).results) == 6
-    assert search("asdf qwerty zxcv uiop", THREE_FIXES.but(EVIDENCE_FLOOR), sample).results == []
+    assert search("asdf qwerty zxcv uiop", THREE_FIXES.with_changes(EVIDENCE_FLOOR), sample).results == []

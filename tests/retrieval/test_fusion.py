@@ -36,11 +36,11 @@ MOST = 0.7 / 61 + 0.3 / 61
         (HALF, {"vector": {"a": 0.2}}, {"a": 0.7 * 0.8 + 0.3 * 0.5}),
         (WORKAROUND, {"keyword": {"z": -9.0}, "vector": {"a": 0.25}}, {"a": 0.75}),
         (
-            SHIPPED.but(RRF),
+            SHIPPED.with_changes(RRF),
             BOTH,
             {"a": (0.7 / 62 + 0.3 / 61) / MOST, "b": (0.7 / 61) / MOST, "c": (0.3 / 62) / MOST},
         ),
-        (SHIPPED.but(RRF), {"keyword": {"a": -1.0}, "vector": {"a": 0.9}}, {"a": 1.0}),
+        (SHIPPED.with_changes(RRF), {"keyword": {"a": -1.0}, "vector": {"a": 0.9}}, {"a": 1.0}),
     ],
     ids=["the shipped sum", "absent is 0.5", "the work-around", "RRF", "RRF of the first in both"],
 )
@@ -48,7 +48,7 @@ def test_by_hand(pipeline: Pipeline, hits: dict[str, dict[str, float]], expected
     assert scored(pipeline, answering(**hits)) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("pipeline", [SHIPPED, SHIPPED.but(RRF)], ids=["sum", "rrf"])
+@pytest.mark.parametrize("pipeline", [SHIPPED, SHIPPED.with_changes(RRF)], ids=["sum", "rrf"])
 def test_a_perfect_keyword_hit_alone_scores_030_and_is_dropped(pipeline: Pipeline) -> None:
     (only,) = search("X", pipeline, answering(keyword={"a": -1000.0})).candidates
     assert only.score == pytest.approx(0.30)
@@ -63,7 +63,7 @@ def test_under_the_shipped_sum_a_vector_hit_alone_needs_a_cosine_of_050() -> Non
 def test_rrf_looks_at_ranks_alone() -> None:
     near = answering(keyword={"a": -9.0, "b": -8.9}, vector={"b": 0.1, "c": 0.11})
     far = answering(keyword={"a": -9.0, "b": -0.1}, vector={"b": 0.1, "c": 1.9})
-    assert scored(SHIPPED.but(RRF), near) == scored(SHIPPED.but(RRF), far)
+    assert scored(SHIPPED.with_changes(RRF), near) == scored(SHIPPED.with_changes(RRF), far)
 
 
 RANKS = st.lists(st.one_of(st.just(math.nan), st.integers(1, 200).map(float)), min_size=1, max_size=8)

@@ -9,7 +9,7 @@ import pytest
 
 from tests import world
 from workbench.memory.sync import index_folder
-from workbench.retrieval.index_adapters import IndexAdapter, kept
+from workbench.retrieval.index_adapters import IndexAdapter, memoized
 from workbench.retrieval.pipeline import search
 from workbench_plugins.openclaw import ranking
 from workbench_plugins.openclaw.releases import SEPTEMBER
@@ -17,18 +17,18 @@ from workbench_plugins.openclaw.releases import SEPTEMBER
 
 def test_what_is_kept_of_an_index_is_forgotten_when_the_index_changes(tmp_path: Path) -> None:
     with world.build(tmp_path) as index:
-        known = kept(index, "name", lambda: object())
-        assert kept(index, "name", lambda: object()) is known
-        assert kept(IndexAdapter(index), "name", lambda: object()) is known
+        known = memoized(index, "name", lambda: object())
+        assert memoized(index, "name", lambda: object()) is known
+        assert memoized(IndexAdapter(index), "name", lambda: object()) is known
         world.write(tmp_path / "memory_of_wren", {"memory/new.md": "New.\n"})
         index_folder(tmp_path / "memory_of_wren", world.EMBEDDER, index_path=tmp_path / "index.sqlite")
-        assert kept(index, "name", lambda: object()) is not known
+        assert memoized(index, "name", lambda: object()) is not known
 
 
 def test_what_is_kept_for_an_index_is_not_that_of_another(tmp_path: Path) -> None:
     with world.build(tmp_path / "one") as one, world.build(tmp_path / "other") as other:
-        assert (kept(one, "name", lambda: 1), kept(other, "name", lambda: 2)) == (1, 2)
-        assert (kept(one, "name", lambda: 3), kept(other, "name", lambda: 3)) == (1, 2)
+        assert (memoized(one, "name", lambda: 1), memoized(other, "name", lambda: 2)) == (1, 2)
+        assert (memoized(one, "name", lambda: 3), memoized(other, "name", lambda: 3)) == (1, 2)
 
 
 @pytest.mark.parametrize("tables", [1, 32])

@@ -18,9 +18,9 @@ from workbench.retrieval.legs import Depth
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.scoring import absolute_rank, clamped_rank, cosine_similarity, min_max
 from workbench.retrieval.settings import with_settings
+from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import MIN_MAX, SHIPPED, THREE_FIXES, WORKAROUND
-from workbench.systems.registry import SYSTEMS
-from workbench_plugins.engines.shipped import KeywordCosine, NearCosine
+from workbench_plugins.engines.shipped_fusions import KeywordCosine, NearCosine
 from workbench_plugins.recommended.layout import PassagesLayout
 
 
@@ -118,7 +118,7 @@ def test_min_max_runs_from_0_for_the_worst_to_1_for_the_best(raw: list[float]) -
 
 @pytest.mark.parametrize("raw", [{"a": -2.5}, {"a": -2.5, "b": -2.5, "c": -2.5}], ids=["one", "equal"])
 def test_min_max_gives_1_to_a_single_hit_and_to_equal_hits(raw: dict[str, float]) -> None:
-    trace = search("X", SHIPPED.but(MIN_MAX), answering(keyword=raw))
+    trace = search("X", SHIPPED.with_changes(MIN_MAX), answering(keyword=raw))
     assert columns(trace, "keyword_score") == [1.0] * len(raw)
 
 

@@ -20,8 +20,8 @@ from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import JoinedWords
 from workbench.retrieval.scoring import AbsoluteRank, MinMaxRank
+from workbench.systems.catalogue import SYSTEMS, system
 from workbench.systems.openclaw import ABSOLUTE, EIGHT, FIXES, INSERTION, OR_JOIN, RRF, SHIPPED, WORKAROUND
-from workbench.systems.registry import SYSTEMS, system
 
 # Cutoff
 
@@ -64,9 +64,9 @@ def test_candidates_are_ordered_and_cut(scores: dict[str, float], order: str, dr
 
 def test_a_changed_trace_refuses_a_field_that_it_does_not_have() -> None:
     trace = fused({"a": 0.5})
-    assert trace.but(notes=("new",)) == replace(trace, notes=("new",))
+    assert trace.with_changes(notes=("new",)) == replace(trace, notes=("new",))
     with pytest.raises(TypeError, match="no colour"):
-        trace.but(colour="red")
+        trace.with_changes(colour="red")
 
 
 def test_equal_scores_are_ordered_by_the_ties_first_and_absent_is_last() -> None:
@@ -102,17 +102,17 @@ def test_the_eight_combinations_have_eight_names_and_eight_meanings() -> None:
 
 @pytest.mark.parametrize("fix", [*FIXES, ABSOLUTE], ids=lambda fix: fix.name)
 def test_a_fix_changes_its_own_slot_alone(fix: Any) -> None:
-    (change,) = SHIPPED.diff(SHIPPED.but(fix))
+    (change,) = SHIPPED.diff(SHIPPED.with_changes(fix))
     assert (change.slot, change.before, change.after) == (fix.stage.slot, SHIPPED[fix.stage.slot], fix.stage)
 
 
 def test_but_names_its_changes_and_leaves_the_original_alone() -> None:
-    changed = SHIPPED.but(OR_JOIN, RRF)
+    changed = SHIPPED.with_changes(OR_JOIN, RRF)
     assert changed.name == "openclaw-2026.2.13+or+rrf"
     assert changed.changes == (OR_JOIN, RRF)
     assert SHIPPED.changes == ()
     assert SHIPPED["query"] == JoinedWords("AND")
-    assert changed.stages == SHIPPED.but(RRF).but(OR_JOIN).stages
+    assert changed.stages == SHIPPED.with_changes(RRF).with_changes(OR_JOIN).stages
 
 
 def test_asking_sets_the_limit_and_the_floor_and_nothing_else() -> None:
@@ -151,7 +151,7 @@ def test_two_stages_in_one_slot_and_a_slot_that_is_not_there_are_refused() -> No
     with pytest.raises(InputError, match="It has query, keyword_leg"):
         SHIPPED["rerank"]
     with pytest.raises(InputError, match="no stage 'query'"):
-        WORKAROUND.but(OR_JOIN)
+        WORKAROUND.with_changes(OR_JOIN)
 
 
 def test_a_floor_that_a_system_does_not_have_says_so() -> None:
@@ -185,7 +185,7 @@ def test_stages_join_into_what_a_pipeline_takes_and_prints_as_one_line() -> None
 @pytest.mark.parametrize("pipeline", SYSTEMS.values(), ids=list(SYSTEMS))
 def test_a_printed_pipeline_says_every_stage_change_and_source(pipeline: Pipeline) -> None:
     printed = str(pipeline)
-    assert all(stage.says in printed for stage in pipeline.stages)
+    assert all(stage.description in printed for stage in pipeline.stages)
     assert all(change.why in printed for change in pipeline.changes)
     assert str(pipeline.source) in printed
 

@@ -28,7 +28,7 @@ from workbench.retrieval.cutoff import EvidenceFloor, Limit, MinScore, Order
 from workbench.retrieval.explain import explain, steps
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.systems.registry import SYSTEMS
+from workbench.systems.catalogue import SYSTEMS
 from workbench_plugins.basic_memory.pipelines import MinSimilarity
 from workbench_plugins.recommended.layout import PassagesLayout
 from workbench_plugins.recommended.stages import BestOfFile

@@ -9,8 +9,8 @@ from workbench.memory.index import MemoryIndex
 from workbench.retrieval.columns import parameters
 from workbench.retrieval.pipeline import search
 from workbench.retrieval.settings import with_settings, with_settings_where_they_fit
+from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED
-from workbench.systems.registry import SYSTEMS
 
 
 def test_a_parameter_is_set_and_nothing_else_changes() -> None:

@@ -12,15 +12,15 @@ from workbench.retrieval.columns import ColumnStage, Numbers
 from workbench.retrieval.cutoff import Order
 from workbench.retrieval.fusion import OneLeg
 from workbench.retrieval.pipeline import Pipeline
+from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED
-from workbench.systems.registry import SYSTEMS
 
 
 @dataclass(frozen=True)
 class AnotherScore(ColumnStage, slot="rerank", output="score"):
     """A stage that writes the score a second time, as a reranker might."""
 
-    says: ClassVar[str] = "score = vector score, again"
+    description: ClassVar[str] = "score = vector score, again"
 
     def formula(self, of: Numbers) -> Any:
         return of["vector_score"]

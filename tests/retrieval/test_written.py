@@ -13,19 +13,19 @@ import numpy as np
 import playwright
 import pytest
 
-import workbench.retrieval.written
+import workbench.retrieval.formula_export
 import workbench.views
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.records import Trace
 from workbench.retrieval.columns import ColumnStage, Numbers
 from workbench.retrieval.expressions import FormulaError
+from workbench.retrieval.formula_export import exported, exported_trace
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.settings import with_settings
-from workbench.retrieval.written import written, written_trace
+from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
-from workbench.systems.registry import SYSTEMS
 from workbench_plugins.engines.presets import ENGINES, fuse
 from workbench_plugins.engines.widget import FusionLab
 
@@ -96,11 +96,11 @@ def test_node_computes_what_python_computes(
     pipeline, chance = SYSTEMS[system], random.Random(system)
     asked = [one.question for one in (*questions.questions, *questions.controls)][place % PARTS :: PARTS]
     traces = [search(question, pipeline, cached) for question in asked]
-    made = written(pipeline, max(traces, key=lambda trace: len(trace.chunks)).columns)
+    made = exported(pipeline, max(traces, key=lambda trace: len(trace.chunks)).columns)
     settings = [drawn_settings(made, chance) for _ in traces]
     settings[0] = {}
     cases = [
-        {"system": system, "trace": written_trace(trace, made), "settings": some}
+        {"system": system, "trace": exported_trace(trace, made), "settings": some}
         for trace, some in zip(traces, settings, strict=True)
     ]
     answers = in_node({system: made}, cases)
@@ -109,13 +109,13 @@ def test_node_computes_what_python_computes(
         if answer != "asks":
             moved = with_settings(pipeline, [f"{name}={value!r}" for name, value in some.items()])
             agrees(answer, search(question, moved, cached), made["first"])
-            assert answer["says"] == [stage.says for stage in moved.stages[made["first"] :]]
+            assert answer["says"] == [stage.description for stage in moved.stages[made["first"] :]]
 
 
 @pytest.mark.parametrize("pipeline", [SHIPPED, THREE_FIXES], ids=lambda one: one.name)
 def test_what_a_lesson_moves_is_computed_without_python(pipeline: Pipeline, toy: MemoryIndex) -> None:
     trace = search("tea", pipeline, toy)
-    steps = {one["slot"]: one for one in written(pipeline, trace.columns)["steps"]}
+    steps = {one["slot"]: one for one in exported(pipeline, trace.columns)["steps"]}
     assert steps["floor"]["parameters"]["floor"]["here"]
     assert all(one["here"] for one in steps["fusion"]["parameters"].values())
     assert not steps["limit"]["parameters"]["count"]["here"]  # the depth of the legs follows it
@@ -124,7 +124,7 @@ def test_what_a_lesson_moves_is_computed_without_python(pipeline: Pipeline, toy:
 class Branching(ColumnStage, slot="branching"):
     """A stage whose formula branches in Python on a column."""
 
-    says = "a branch"
+    description = "a branch"
 
     def formula(self, of: Numbers) -> Any:
         return of["vector_raw"] if of["vector_raw"] else 0.0
@@ -138,7 +138,7 @@ def test_a_formula_that_branches_on_a_column_is_refused_when_the_pipeline_is_mad
 class OverTheMedian(ColumnStage, slot="over"):
     """A stage with a statistic that the page does not have."""
 
-    says = "over = vector distance / the median"
+    description = "over = vector distance / the median"
 
     def formula(self, of: Numbers) -> Any:
         return of["vector_raw"] / of.over(np.median, "vector_raw")
@@ -146,16 +146,16 @@ class OverTheMedian(ColumnStage, slot="over"):
 
 def test_a_formula_with_a_statistic_that_the_page_lacks_is_only_recorded(toy: MemoryIndex) -> None:
     changed = SHIPPED.with_new_stage(OverTheMedian(), before="fusion")
-    made = written(changed, search("tea", SHIPPED, toy).columns)
+    made = exported(changed, search("tea", SHIPPED, toy).columns)
     (step,) = (one for one in made["steps"] if one["slot"] == "over")
     assert step["recorded"] == ["over"]
 
 
 def test_another_branch_on_a_parameter_is_asked_of_python(toy: MemoryIndex) -> None:
     trace = search("tea", SHIPPED, toy)
-    made = written(SHIPPED, trace.columns)
+    made = exported(SHIPPED, trace.columns)
     zero = {"fusion.vector": 0, "fusion.keyword": 0}  # OpenClaw takes its own weights then
-    case = {"system": "s", "trace": written_trace(trace, made), "settings": zero}
+    case = {"system": "s", "trace": exported_trace(trace, made), "settings": zero}
     assert in_node({"s": made}, [case, case | {"settings": {"fusion.vector": 0.5}}])[0] == "asks"
 
 
@@ -168,9 +168,9 @@ def test_every_method_of_the_fusion_lab_fuses_in_the_browser() -> None:
             values = method["own"] | moved
             fusion = replace(ENGINES[method["name"]].fusion, **moved)
             cases.append({"method": method, "trace": lab.root.data["lists"], "settings": values})
-            expected.append((fusion.says, fuse(fusion, *lab.lists)))
-    for answer, (says, places) in zip(in_node({}, cases), expected, strict=True):
-        assert answer["says"] == says
+            expected.append((fusion.description, fuse(fusion, *lab.lists)))
+    for answer, (description, places) in zip(in_node({}, cases), expected, strict=True):
+        assert answer["says"] == description
         for one, other in zip(answer["places"], places, strict=True):
             assert (one["first"], one["last"]) == (other.first, other.last)
             assert lab.root.data["lists"]["ids"][one["row"]] == other.id
@@ -185,10 +185,10 @@ def test_every_method_of_the_fusion_lab_fuses_in_the_browser() -> None:
 def test_a_trace_that_is_too_large_keeps_the_best_candidates(
     system: str, cached: CachedIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workbench.retrieval.written, "MOST", 12)
+    monkeypatch.setattr(workbench.retrieval.formula_export, "MOST", 12)
     trace = search("tenacity and persistence protocol", SYSTEMS[system], cached)
-    made = written(SYSTEMS[system], trace.columns)
-    data = written_trace(trace, made)
+    made = exported(SYSTEMS[system], trace.columns)
+    data = exported_trace(trace, made)
     assert (data["cut"], sorted(data["kept"])) == (len(trace.chunks), sorted(trace.order[:12].tolist()))
     answer = in_node({"s": made}, [{"system": "s", "trace": data, "settings": {}}])[0]
     assert [data["kept"][row] for row in answer["order"]] == trace.order[:12].tolist()

@@ -62,7 +62,7 @@ STARTERS = {
     "workbench/cli/lab.py": "`serve`, with a safe path",
     "workbench_plugins/cases/released/installing.py": "installers, in the cache or isolated",
     "workbench_plugins/cases/released/basic_memory.py": "the release, in a home of its own, with a safe path",
-    "workbench_plugins/cases/released/openclaw.py": "the release, in a folder of its own",
+    "workbench_plugins/cases/released/openclaw_gateway.py": "the release, in a folder of its own",
     "workbench_plugins/cases/released/confirming.py": "the error of a release that does not run",
 }
 """The modules that start processes, and where."""
@@ -88,11 +88,11 @@ WRITERS = {
     "workbench/cli/lab.py": "settings in a temporary folder",
     "workbench/memory/files.py": "`replaced` itself",
     "workbench/memory/store/sqlite/place.py": "the number of the process in a lock file",
-    "workbench_plugins/calibrate/stored.py": "a file that must not exist",
+    "workbench_plugins/calibrate/calibration_file.py": "a file that must not exist",
     "workbench_plugins/cases/released/basic_memory.py": "a temporary home",
     "workbench_plugins/cases/released/confirming.py": "notes in a temporary folder",
     "workbench_plugins/cases/released/installing.py": "a cache that is renamed when it is whole",
-    "workbench_plugins/cases/released/openclaw.py": "settings in a temporary folder",
+    "workbench_plugins/cases/released/openclaw_gateway.py": "settings in a temporary folder",
     "workbench_plugins/diagnose/outside.py": "a copy of an index in a temporary folder",
     "workbench_plugins/diagnose/triage.py": "the descriptions of symptoms in the cache folder",
     "workbench_plugins/explore/commands.py": "a notebook and settings in a temporary folder",

@@ -23,8 +23,8 @@ from workbench.memory.store.sqlite.place import alone
 from workbench.memory.sync import index_folder
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import search
+from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED
-from workbench.systems.registry import SYSTEMS
 from workbench_plugins.openclaw.live_index import open_live_store
 
 QUESTION = "tea and the hub"

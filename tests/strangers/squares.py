@@ -13,7 +13,7 @@ class SquaredRanks(Weighted):
     """Σ weight / rank²; a leg that did not bring the candidate adds nothing."""
 
     @property
-    def says(self):
+    def description(self):
         return f"score = Σ weight / rank², weights {self.weights_in_words}"
 
     def part(self, of, leg):

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests import world
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder, open_index
-from workbench.systems.registry import indexing
-from workbench_plugins.openclaw.indexing import (
+from workbench.systems.catalogue import indexing
+from workbench_plugins.openclaw.release_indexing import (
     INVALID_PROJECT,
     Annotations,
     annotations_of,

@@ -46,9 +46,9 @@ def test_each_profile_is_the_one_before_with_the_changes_of_its_pull_request() -
 
 @pytest.mark.parametrize("change", [GATE, TAG_CAP, HALF_LIFE, NO_FLOOR], ids=lambda one: one.name)
 def test_what_is_shipped_turned_off_can_be_turned_on(change: Any, toy: MemoryIndex) -> None:
-    (difference,) = OVERFETCHED.diff(OVERFETCHED.but(change))
+    (difference,) = OVERFETCHED.diff(OVERFETCHED.with_changes(change))
     assert difference.slot == change.stage.slot
-    check_formulas(search("tea on the bike", OVERFETCHED.but(change), toy))
+    check_formulas(search("tea on the bike", OVERFETCHED.with_changes(change), toy))
 
 
 def check_formulas(trace: Trace) -> None:
@@ -121,7 +121,7 @@ def test_the_floor_s_drops_are_marked_and_noted(sample: MemoryIndex) -> None:
     fates = [type(one.dropped_by) for one in trace.candidates]
     assert fates == [type(None)] * 3 + [AdaptiveFloor] * 2
     assert any("The adaptive floor is 0.1211" in note for note in trace.notes)
-    assert len(search(trace.question, DEAD_KEYWORD.but(NO_FLOOR), sample).results) == 5
+    assert len(search(trace.question, DEAD_KEYWORD.with_changes(NO_FLOOR), sample).results) == 5
 
 
 # What a memory says about itself

@@ -204,7 +204,7 @@ def test_a_keyword_hit_below_the_minimum_stays_as_if_found_by_keyword_alone(pipe
         (bm.GATED, bm.CJK_REGRESS, {"relaxation"}),
         (bm.CJK_REGRESS, bm.HEAD, {"layout", "relaxation"}),
         (bm.CJK_REGRESS, bm.ONE_MATCH, {"layout"}),
-        (bm.HEAD, bm.HEAD.but(bm.MIN_SIMILARITY_0), {"min_similarity"}),
+        (bm.HEAD, bm.HEAD.with_changes(bm.MIN_SIMILARITY_0), {"min_similarity"}),
     ],
     ids=lambda one: one.name if isinstance(one, Pipeline) else "",
 )

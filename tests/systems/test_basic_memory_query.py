@@ -11,7 +11,7 @@ from workbench.memory.index import MemoryIndex
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench_plugins.basic_memory import pipelines as bm
 from workbench_plugins.basic_memory.notes import EachColumn, Note, NoteStore
-from workbench_plugins.basic_memory.query import (
+from workbench_plugins.basic_memory.query_preparation import (
     EDGES,
     AnyPlainWord,
     AnyToken,

@@ -16,8 +16,8 @@ from tests.commands import Run
 from workbench.errors import InputError
 from workbench.retrieval.columns import parameters
 from workbench.retrieval.pipeline import Pipeline
+from workbench.systems.catalogue import SYSTEMS, system
 from workbench.systems.openclaw import SHIPPED
-from workbench.systems.registry import SYSTEMS, system
 from workbench_plugins.openclaw.config import Configuration, KeyReport, configured, read
 from workbench_plugins.openclaw.config_keys import keys_of, to_paste, with_keys
 from workbench_plugins.openclaw.config_values import USUAL, merged, nested
@@ -150,7 +150,7 @@ def test_other_settings_become_ours() -> None:
 def test_september_cuts_as_it_does_whatever_the_file_says() -> None:
     made = september({"chunking": {"tokens": 5}, "query": {"hybrid": {"textWeight": 1}}})
     assert made.chunker.name.startswith("openclaw-2026.9.6-by-file tokens=400 overlap=80")
-    assert {one.says for one in made.unused} == {
+    assert {one.description for one in made.unused} == {
         "2026.9.6 no longer reads chunking: its values are fixed",
         "2026.9.6 no longer reads query.hybrid: its values are fixed",
     }
@@ -176,7 +176,7 @@ def test_an_agents_own_settings_in_the_newer_form() -> None:
     made = configured({"agents": entries, "memory": {"search": {"query": {"maxResults": 5}}}}, FILE, "b")
     assert made.pipeline.limit == 9
     assert [one.fate for one in made.findings] == ["no effect", "used"]
-    assert "agents.entries.b.memory.search.query.maxResults overrides it" in made.findings[0].says
+    assert "agents.entries.b.memory.search.query.maxResults overrides it" in made.findings[0].description
 
 
 # Which release
@@ -295,7 +295,7 @@ def test_every_key_that_openclaw_knows_has_a_fate_and_a_reason() -> None:
     whole["store"]["path"], whole["store"]["vector"]["extensionPath"] = "/p", "/e"
     for made in (february(whole), september(whole)):
         assert {one.key.partition("earch.")[2].partition(".")[0] for one in made.findings} == whole.keys()
-        assert all(one.says for one in made.findings)
+        assert all(one.description for one in made.findings)
         assert not [one.key for one in made.findings if one.fate == "unknown"]
 
 
@@ -310,12 +310,12 @@ def test_every_unknown_key_is_named_and_the_rest_is_used() -> None:
         "agents.defaults.memorySearch.qmd",
         "memory.backend",
     ]
-    assert "the most similar key is query.minScore" in finding(made, "minscore").says
+    assert "the most similar key is query.minScore" in finding(made, "minscore").description
     assert (made.pipeline.limit, made.pipeline.floor, made.citations) == (3, 0.35, "on")
 
 
 def test_a_value_out_of_its_range_says_what_became_of_it() -> None:
-    assert finding(february({"query": {"minScore": 7}}), "minScore").says == "floor.floor = 1, not 7"
+    assert finding(february({"query": {"minScore": 7}}), "minScore").description == "floor.floor = 1, not 7"
 
 
 # What cannot be used

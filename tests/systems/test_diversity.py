@@ -78,7 +78,8 @@ def test_the_similarities_are_those_of_every_two_texts(texts: list[str]) -> None
 def test_a_copy_gives_way_and_keeps_its_score() -> None:
     index = searched(0.1, 0.19, 0.2, a="tea in the cup", b="tea in the cup", c="bike at the shop")
     plain, diverse = (
-        search("X", one.asking(min_score=-1), index) for one in (FEBRUARY_15, FEBRUARY_15.but(DIVERSE))
+        search("X", one.asking(min_score=-1), index)
+        for one in (FEBRUARY_15, FEBRUARY_15.with_changes(DIVERSE))
     )
     assert [one.chunk.id for one in plain.results] == ["a", "b", "c"]
     assert [one.chunk.id for one in diverse.results] == ["a", "c", "b"]
@@ -88,7 +89,7 @@ def test_a_copy_gives_way_and_keeps_its_score() -> None:
 def test_the_words_beyond_700_units_do_not_count() -> None:
     filler = "x" * 700
     index = searched(0.1, 0.2, 0.3, a=filler + " tea", b=filler + " bike", c="bike")
-    trace = search("X", FEBRUARY_15.but(DIVERSE), index)
+    trace = search("X", FEBRUARY_15.with_changes(DIVERSE), index)
     assert {one.chunk.id: one.numbers["mmr_similarity"] for one in trace.candidates} == {
         "a": 0,
         "b": 1,

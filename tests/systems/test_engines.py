@@ -214,7 +214,7 @@ def test_every_printed_formula_is_the_number(name: str) -> None:
 @every_engine
 def test_every_engine_says_its_formula_and_its_source(name: str) -> None:
     engine = ENGINES[name]
-    assert engine.fusion.says.startswith("score = ")
+    assert engine.fusion.description.startswith("score = ")
     assert engine.source.repository
     assert engine.source.place
 

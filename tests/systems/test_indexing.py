@@ -14,8 +14,8 @@ from workbench.memory.files import FileRules, folders, list_files
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder, open_index, outdated
 from workbench.records import Clause, Query
-from workbench.systems.registry import INDEXINGS, indexing
-from workbench_plugins.openclaw.indexing import FEBRUARY_FILES, SEPTEMBER_FILES
+from workbench.systems.catalogue import INDEXINGS, indexing
+from workbench_plugins.openclaw.release_indexing import FEBRUARY_FILES, SEPTEMBER_FILES
 
 FILES = [
     "MEMORY.md", "USER.md", "DREAMS.md", "notes.md", "memory/a.md", "memory/.hidden/b.md", "memory/c.txt",

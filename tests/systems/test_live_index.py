@@ -19,8 +19,8 @@ from workbench.memory.embedding.engines import Role
 from workbench.memory.embedding.local import Embedded, LocalEmbedder, unit
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.pipeline import search
+from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED
-from workbench.systems.registry import SYSTEMS
 from workbench_plugins.openclaw.live_index import LiveIndex, open_live_store
 
 LARGE = {"provider": "openai", "model": "text-embedding-3-large"}

@@ -22,8 +22,8 @@ from workbench.memory.store.contract import DamagedError
 from workbench.records import Trace
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import search
+from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED
-from workbench.systems.registry import SYSTEMS
 from workbench_plugins.openclaw.live_index import LiveIndex, open_live_store, stored_vector
 
 QUESTIONS = ("tea in the afternoon", "the hub of the bike", "disk backup")
@@ -242,17 +242,17 @@ def test_another_sqlite_file_is_no_openclaw_memory(sql: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "description"),
     [
         ("UPDATE meta SET key = 'memory_index_meta_v2'", "it describes itself as memory_index_meta_v2"),
         ("ALTER TABLE chunks RENAME COLUMN embedding TO vector", "its table chunks has no column embedding"),
         ("ALTER TABLE files DROP COLUMN source", "its table files has no column source"),
     ],
 )
-def test_a_layout_that_is_not_known_is_said(change: str, says: str, february: OpenClaw) -> None:
+def test_a_layout_that_is_not_known_is_said(change: str, description: str, february: OpenClaw) -> None:
     with february.opened() as db:
         db.execute(change)
-    assert f"comes from an OpenClaw release that is not supported: {says}" in refused(february.file)
+    assert f"comes from an OpenClaw release that is not supported: {description}" in refused(february.file)
 
 
 @pytest.mark.parametrize("value", [None, "{", "[]", "{}", '{"provider": "openai"}'])

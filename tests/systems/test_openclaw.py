@@ -23,9 +23,9 @@ from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import unicode_words
 from workbench.systems.openclaw import SHIPPED
-from workbench_plugins.openclaw.indexing import WeightedChunker, entries, weight
 from workbench_plugins.openclaw.keyword import FEATURES, LegOfMany, PathsLayout
 from workbench_plugins.openclaw.ranking import ProjectAffinity, ReadableProjects, Recency
+from workbench_plugins.openclaw.release_indexing import WeightedChunker, entries, weight
 from workbench_plugins.openclaw.releases import (
     DECAY,
     DIVERSE,
@@ -76,7 +76,9 @@ def test_a_release_prints_its_source_and_what_it_simplifies(pipeline: Pipeline) 
     assert "Simplified: " in str(pipeline)
 
 
-STEPS = list(accumulate(SEPTEMBER_CHANGES, lambda pipeline, change: pipeline.but(change), initial=JULY))
+STEPS = list(
+    accumulate(SEPTEMBER_CHANGES, lambda pipeline, change: pipeline.with_changes(change), initial=JULY)
+)
 
 
 @pytest.mark.parametrize("place", range(len(SEPTEMBER_CHANGES)))
@@ -87,13 +89,13 @@ def test_every_step_of_september_differs_in_its_slot_alone_and_searches(toy: Mem
 
 
 def test_a_change_in_a_new_slot_stands_where_it_says(toy: MemoryIndex) -> None:
-    slots = [stage.slot for stage in SHIPPED.but(DIVERSE).stages]
+    slots = [stage.slot for stage in SHIPPED.with_changes(DIVERSE).stages]
     assert slots.index("diversity") + 1 == slots.index("floor")
 
 
 def test_a_change_in_a_new_slot_that_names_no_place_is_refused() -> None:
     with pytest.raises(InputError, match="no stage 'diversity'"):
-        SHIPPED.but(replace(DIVERSE, before=""))
+        SHIPPED.with_changes(replace(DIVERSE, before=""))
 
 
 # Words
@@ -218,7 +220,7 @@ def test_a_day_that_is_none_is_refused() -> None:
 
 
 def test_decay_and_mmr_can_be_switched_on_in_february(tmp_path: Path) -> None:
-    switched = FEBRUARY_15.but(WEIGHED, DECAY, DIVERSE)
+    switched = FEBRUARY_15.with_changes(WEIGHED, DECAY, DIVERSE)
     with world.build(tmp_path, DATED) as index:
         # February knew no words behind a date: the newest date is 1 January, and the shop's note never ages.
         assert set(ages(switched, index).values()) == {1.0}

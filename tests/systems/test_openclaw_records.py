@@ -20,7 +20,7 @@ from workbench.memory.index import default_index_path
 from workbench.memory.sources import Indexing, chunker_of_file
 from workbench.memory.store.sqlite.store import Store
 from workbench.records import Hits, Query
-from workbench.systems.registry import indexing
+from workbench.systems.catalogue import indexing
 from workbench_plugins.openclaw import keyword as layouts
 from workbench_plugins.openclaw.keyword import TextsLaidOut, TextTable, Tokenizer, TrigramIndex
 from workbench_plugins.openclaw.live_index import LiveIndex, LiveStore

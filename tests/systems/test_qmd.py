@@ -17,11 +17,12 @@ from workbench.memory.files import list_files
 from workbench.memory.index import MemoryIndex
 from workbench.records import Chunk, Hits, Trace
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.systems.registry import indexing
+from workbench.systems.catalogue import indexing
 from workbench_plugins.engines.museum import small_memory
 from workbench_plugins.providers.reranking import Service
-from workbench_plugins.qmd.fusion import best_piece, blend, top_rank_bonus
-from workbench_plugins.qmd.legs import (
+from workbench_plugins.qmd.pipelines import NO_MODELS, NO_RERANK, OLDER, WITH_KEYWORDS, with_models
+from workbench_plugins.qmd.qmd_fusion import best_piece, blend, top_rank_bonus
+from workbench_plugins.qmd.qmd_legs import (
     Expansion,
     Fallback,
     FileIndex,
@@ -31,7 +32,6 @@ from workbench_plugins.qmd.legs import (
     lex_query,
     usable,
 )
-from workbench_plugins.qmd.pipelines import NO_MODELS, NO_RERANK, OLDER, WITH_KEYWORDS, with_models
 
 QUESTION = "who drinks rooibos tea?"
 

@@ -18,10 +18,10 @@ from workbench.memory.index import MemoryIndex
 from workbench.records import Fate
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import search
-from workbench_plugins.recommended.arranged import files_of
 from workbench_plugins.recommended.layout import PassagesLayout, passages_of
+from workbench_plugins.recommended.passage_index import files_of
 from workbench_plugins.recommended.pipelines import RECOMMENDED, WEIGHTS, without_each
-from workbench_plugins.recommended.shipped import words_of
+from workbench_plugins.recommended.shipped_vectors import words_of
 from workbench_plugins.recommended.stages import NO_WORDS, Answerable, Calibration, SilenceFloor, accepting
 
 QUESTION = "rear hub of the bike"
@@ -70,7 +70,7 @@ def test_indexing_reads_the_words_so_that_the_first_question_does_not(
 ) -> None:
     write(tmp_path / "memory", {"tea.md": "# Tea\n\nRooibos after noon.\n"})
     assert run("index", tmp_path / "memory", "--index", tmp_path / "i.sqlite").code == 0
-    refuse = "workbench_plugins.recommended.arranged.word_vectors"
+    refuse = "workbench_plugins.recommended.passage_index.word_vectors"
     monkeypatch.setattr(refuse, lambda *_: pytest.fail("the first question reads words"))
     found = run("search", "rooibos", "-m", tmp_path / "memory", "--index", tmp_path / "i.sqlite", "--json")
     assert found.json()["results"][0]["path"] == "tea.md"

@@ -19,7 +19,7 @@ from workbench.registry import ExtensionWarning
 from workbench.retrieval.columns import Numbers
 from workbench.retrieval.cutoff import Limit
 from workbench.retrieval.fusion import Fusion
-from workbench.systems.registry import ON_A_SERVER, SYSTEMS
+from workbench.systems.catalogue import ON_A_SERVER, SYSTEMS
 from workbench_plugins.engines.museum import SPECIMENS, specimen
 from workbench_plugins.engines.presets import ENGINES, Engine, engine_pipeline
 from workbench_plugins.engines.whose_fusion import EXAMPLE, degenerate_lists, whose_fusion
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.usefixtures("nothing_registered")
 
 @dataclass(frozen=True)
 class Squares(Fusion):
-    says: ClassVar[str] = "score = Σ 1 / rank²"
+    description: ClassVar[str] = "score = Σ 1 / rank²"
 
     def part(self, of: Numbers, leg: str) -> Any:
         return 1 / (of[f"{leg}_rank"] * of[f"{leg}_rank"])

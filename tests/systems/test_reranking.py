@@ -16,8 +16,8 @@ from workbench.memory.index import MemoryIndex
 from workbench.retrieval.columns import parameters
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.settings import with_settings
+from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import THREE_FIXES
-from workbench.systems.registry import SYSTEMS
 from workbench_plugins.providers.reranking import KEY, JudgeReranker, LocalCrossEncoder, RemoteReranker
 from workbench_plugins.recommended.pipelines import RECOMMENDED, LateOfIndex, LateReranker
 from workbench_plugins.rerank import Rerank, reranker_named, with_reranker

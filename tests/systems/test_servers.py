@@ -27,7 +27,7 @@ from workbench.memory.sync import index_folder
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import search
 from workbench.retrieval.query import unicode_words
-from workbench.systems.registry import ON_A_SERVER, SYSTEMS
+from workbench.systems.catalogue import ON_A_SERVER, SYSTEMS
 from workbench_plugins.stores.milvus import MilvusStore
 from workbench_plugins.stores.postgres import parse
 

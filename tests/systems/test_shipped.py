@@ -17,9 +17,9 @@ from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.pipeline import search
-from workbench.systems.registry import SYSTEMS
+from workbench.systems.catalogue import SYSTEMS
 from workbench_plugins.engines.museum import small_memory
-from workbench_plugins.engines.shipped import NO_KEYWORDS, PIPELINES, TOLD, USUAL, keywords
+from workbench_plugins.engines.shipped_fusions import NO_KEYWORDS, PIPELINES, TOLD, USUAL, keywords
 
 RECORD: dict[str, Any] = json.loads(
     gzip.decompress((PROJECT / "tests" / "records" / "shipped.json.gz").read_bytes())

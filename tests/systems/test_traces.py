@@ -159,12 +159,12 @@ def test_the_worst_retrieval_comes_first_and_is_given_its_reason(run: Run, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("value", "says"),
+    ("value", "description"),
     [
         (genai(None), "has 1 retrieval span, and none has documents"),
         ({"name": "chat", "attributes": {KIND: "LLM"}}, "has 1 span, and none is a retrieval"),
     ],
 )
-def test_spans_without_documents_are_one_sentence(value: Any, says: str, tmp_path: Path) -> None:
-    with pytest.raises(wb.InputError, match=says):
+def test_spans_without_documents_are_one_sentence(value: Any, description: str, tmp_path: Path) -> None:
+    with pytest.raises(wb.InputError, match=description):
         read(tmp_path, value)

@@ -34,7 +34,7 @@ from workbench.measure.evaluation import Evaluation, evaluate
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.pipeline import search
-from workbench.systems.registry import SYSTEMS
+from workbench.systems.catalogue import SYSTEMS
 from workbench_plugins.cases.model import load_case
 from workbench_plugins.cases.running import run_case
 
@@ -106,27 +106,27 @@ def test_the_threshold_lab_follows_arrow_keys_box_and_python(
     widgets_page: Page, sample: MemoryIndex, evaluations: list[Evaluation]
 ) -> None:
     lab, root = twin("threshold-lab", sample, evaluations), widgets_page.locator(".workbench-threshold-lab")
-    says = root.get_by_role("status")
-    says.filter(has_text=lab.sentence).wait_for()
+    description = root.get_by_role("status")
+    description.filter(has_text=lab.sentence).wait_for()
     for _ in range(10):
         root.get_by_role("slider", name="min score").press("ArrowLeft")
     lab.settings = {"min_score": 0.25}
-    says.filter(has_text=lab.sentence).wait_for()
+    description.filter(has_text=lab.sentence).wait_for()
     root.get_by_label("min score, as a number").fill("0.15")
     root.get_by_label("min score, as a number").press("Enter")
     lab.settings = {"min_score": 0.15}
-    says.filter(has_text=lab.sentence).wait_for()
+    description.filter(has_text=lab.sentence).wait_for()
     widgets_page.keyboard.press("ArrowUp")  # the box still has the keyboard
     lab.settings = {"min_score": 0.16}
-    says.filter(has_text=lab.sentence).wait_for()
+    description.filter(has_text=lab.sentence).wait_for()
     cell = widgets_page.locator(".jp-CodeCell").last.locator(".cm-content")
     cell.fill("lab.settings = {'min_score': 0.3}")
     cell.press("Control+Enter")
     lab.settings = {"min_score": 0.3}
-    says.filter(has_text=lab.sentence).wait_for()
+    description.filter(has_text=lab.sentence).wait_for()
     root.get_by_label("system").select_option(SHOWN_SYSTEMS[1])
     lab.settings = {"system": SHOWN_SYSTEMS[1]}
-    says.filter(has_text=lab.sentence).wait_for()
+    description.filter(has_text=lab.sentence).wait_for()
     root.screenshot(path=OUTPUT / "threshold-lab_light.png")
 
 
@@ -137,12 +137,12 @@ def test_the_survival_chart_follows_mouse_and_keyboard(
         twin("survival-chart", sample, evaluations),
         widgets_page.locator(".workbench-survival-chart"),
     )
-    says = root.get_by_role("status")
-    says.filter(has_text=chart.sentence).wait_for()
+    description = root.get_by_role("status")
+    description.filter(has_text=chart.sentence).wait_for()
     root.get_by_label(SHOWN_SYSTEMS[0], exact=True).uncheck()
     root.get_by_label("questions").select_option("vague")
     chart.settings = {"systems": (SHOWN_SYSTEMS[1],), "kind": "vague"}
-    says.filter(has_text=chart.sentence).wait_for()
+    description.filter(has_text=chart.sentence).wait_for()
     root.locator("summary", has_text="table").click()
     rows = [list(row) for row in chart.table.rows]
     becomes(lambda: root.get_by_role("table").evaluate(CELLS), rows.__eq__)

@@ -13,8 +13,8 @@ from workbench.memory.index import MemoryIndex
 from workbench.records import Fate, Trace
 from workbench.retrieval.explain import Explanation, explain
 from workbench.retrieval.pipeline import search
+from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
-from workbench.systems.registry import SYSTEMS
 from workbench_plugins.cases.model import load_case
 from workbench_plugins.cases.running import run_case
 from workbench_plugins.explore.explorer import QuestionExplorer, beside

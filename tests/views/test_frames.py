@@ -29,8 +29,8 @@ from workbench.measure.thresholds import scores
 from workbench.memory.index import MemoryIndex
 from workbench.records import CANDIDATES, Trace
 from workbench.retrieval.pipeline import search
+from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
-from workbench.systems.registry import SYSTEMS
 from workbench.tables import html_of
 from workbench.terminal import text_of
 from workbench.views.show import LONGEST_CELL, NotebookTable, table
@@ -181,7 +181,10 @@ def test_survivors_missed_questions_and_specimens_have_what_is_printed(made: dic
     lines = text_of(made["Survival"].view()).split("\n")[-len(SurvivalStep) :]
     for step, line in zip(SurvivalStep, lines, strict=True):
         counts = [(found[found["system"] == one.system]["reached"] >= step).sum() for one in made["Survival"]]
-        assert (line.startswith(step.says), line.split()[-len(counts) :]) == (True, [*map(str, counts)])
+        assert (line.startswith(step.description), line.split()[-len(counts) :]) == (
+            True,
+            [*map(str, counts)],
+        )
     missed = text_of(made["MissedQuestions"].view())
     for row in made["MissedQuestions"].to_frame().itertuples():
         assert re.search(rf"{row.fate} +{re.escape(row.question)} +{re.escape(row.target)}", missed)
@@ -204,7 +207,7 @@ def test_the_labs_values_have_the_printed_numbers(made: dict[str, Any]) -> None:
         [one.setting for one in fixes.fixes],
         [one.price.after.hits for one in fixes.fixes],
     ]
-    assert found.to_frame()["meaning"].tolist() == [one.says for one in found]
+    assert found.to_frame()["meaning"].tolist() == [one.description for one in found]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -26,7 +26,7 @@ from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.tables import html_table
 from workbench.views.widgets.threshold import ThresholdLab
 from workbench_plugins.engines.widget import FusionLab
-from workbench_plugins.explore.chunks import FileChunks
+from workbench_plugins.explore.chunk_widget import FileChunks
 from workbench_plugins.explore.explorer import QuestionExplorer
 from workbench_plugins.explore.log import Asked, read_log, worst_first
 from workbench_plugins.explore.map import main_plane, memory_map

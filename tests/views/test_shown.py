@@ -22,8 +22,8 @@ from workbench.records import Chunk
 from workbench.retrieval.explain import explain
 from workbench.retrieval.picture import parallel
 from workbench.retrieval.pipeline import search
+from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
-from workbench.systems.registry import SYSTEMS
 from workbench.tables import html_of
 from workbench.views.show import show
 from workbench_plugins.diagnose.diagnosis import diagnose

@@ -21,13 +21,13 @@ from workbench.retrieval.explain import Explanation, Verdict, explain
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import STOP_WORDS, UnicodeWords
-from workbench.systems.registry import SYSTEMS
+from workbench.systems.catalogue import SYSTEMS
 from workbench_plugins.automem.components import AdaptiveFloor
 from workbench_plugins.basic_memory.notes import NotesLayout, note_of
 from workbench_plugins.basic_memory.pipelines import MinSimilarity
-from workbench_plugins.engines.shipped import OneOfText
+from workbench_plugins.engines.shipped_fusions import OneOfText
 from workbench_plugins.openclaw.ranking import ReadableProjects
-from workbench_plugins.qmd.fusion import CandidateLimit
+from workbench_plugins.qmd.qmd_fusion import CandidateLimit
 from workbench_plugins.recommended.pipelines import RECOMMENDED
 from workbench_plugins.recommended.stages import BestOfFile
 

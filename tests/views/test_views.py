@@ -15,8 +15,8 @@ from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import search
+from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
-from workbench.systems.registry import SYSTEMS
 from workbench.tables import WIDTH
 from workbench.terminal import renderable
 from workbench.views.show import parts_of, show

@@ -12,8 +12,8 @@ from workbench.errors import InputError
 from workbench.measure.evaluation import Evaluation, evaluate
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
+from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
-from workbench.systems.registry import SYSTEMS
 from workbench.views.widgets.threshold import ThresholdLab, score_axis
 from workbench_plugins.recommended.pipelines import RECOMMENDED
 from workbench_plugins.recommended.reliability import reliability

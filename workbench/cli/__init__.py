@@ -18,7 +18,7 @@ import typer
 from typer.exceptions import TyperException
 
 from workbench.cli.app import app
-from workbench.cli.output import prepare_streams, tell
+from workbench.cli.output import prepare_streams, print_error
 from workbench.errors import StorageError, WorkbenchError
 from workbench.registry import ExtensionWarning
 
@@ -34,19 +34,21 @@ def main(command: typer.Typer = app) -> None:
         with _extension_warnings():
             code = command(standalone_mode=False)
     except WorkbenchError as error:
-        tell(str(error))
+        print_error(str(error))
         code = error.exit_code
     except typer.Abort:
-        tell("Aborted.")
+        print_error("Aborted.")
         code = 1
     except TyperException as error:
         code = _usage_message(error)
     except Exception as error:
         if isinstance(error, OSError) and error.filename:  # a path that this system cannot hold or use
             error = StorageError(f"{error.filename!s:.200} cannot be used: {error.strerror}.", "Check it.")
-            tell(str(error))
+            print_error(str(error))
             raise SystemExit(error.exit_code) from None
-        tell(f"{traceback.format_exc()}This is a mistake in the workbench. Please report the lines above.")
+        print_error(
+            f"{traceback.format_exc()}This is a mistake in the workbench. Please report the lines above."
+        )
         code = OWN_MISTAKE
     raise SystemExit(code if isinstance(code, int) else 0)
 
@@ -59,7 +61,7 @@ def _extension_warnings() -> Iterator[None]:
 
         def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
             if issubclass(category, ExtensionWarning):
-                tell(str(message))
+                print_error(str(message))
             else:
                 others(message, category, *where, **more)
 
@@ -71,5 +73,5 @@ def _extension_warnings() -> Iterator[None]:
 def _usage_message(error: Exception) -> int:
     message = io.StringIO()
     error.show(message)  # type: ignore[attr-defined]
-    tell(message.getvalue().rstrip())
+    print_error(message.getvalue().rstrip())
     return int(getattr(error, "exit_code", 2))

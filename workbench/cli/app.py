@@ -18,7 +18,7 @@ import typer.main
 from typer.models import CommandInfo
 
 from workbench.cli.commands import HEADINGS, Row, row_named, rows, rows_of
-from workbench.cli.output import put, tell
+from workbench.cli.output import print_error, print_output
 from workbench.errors import InputError
 from workbench.registry import part_of
 from workbench.safe_text import counted
@@ -196,13 +196,13 @@ class IndexOptions:
 
         with open_memory(self.memory, index_path=self.index_file, re_embed=self.re_embed) as opened:
             for remark in opened.remarks:
-                tell(remark)
+                print_error(remark)
             yield opened
 
     def system(self, asked: str | None) -> str:
         """The system that was asked for, or the default one for this memory."""
         from workbench.memory.opening import usual_system
-        from workbench.systems.registry import default_system
+        from workbench.systems.catalogue import default_system
 
         if asked is not None:
             return asked
@@ -289,7 +289,7 @@ def labelled(memory: str, questions: Path | None) -> QuestionSet:
 
 def _named(name: str) -> Pipeline:
     """The system of that name. With `--config` it has the settings of that file."""
-    from workbench.systems.registry import system
+    from workbench.systems.catalogue import system
 
     return system(configured_name(name))
 
@@ -306,7 +306,7 @@ def _print_version(asked: bool) -> None:
     if asked:
         from importlib.metadata import version
 
-        put(f"workbench {version('hybrid-search-workbench')}")
+        print_output(f"workbench {version('hybrid-search-workbench')}")
         raise typer.Exit
 
 
@@ -342,7 +342,7 @@ def options(
     if base_url is not None:
         os.environ.update(dict.fromkeys(made.address_variables, base_url))
     for address in dict.fromkeys(made.unnamed_addresses().values()):
-        tell("\n  ".join(unnamed_message(made, address)))
+        print_error("\n  ".join(unnamed_message(made, address)))
     usual = _defaults(config, made)
     commands = rows()
     in_groups = {name: usual for name, one in commands.items() if one.heading in commands}
@@ -352,9 +352,9 @@ def options(
     }
     if context.invoked_subcommand == "config":
         return
-    tell(f"{config}: read as a file of {made.choice.says}, because {made.choice.why}.")
+    print_error(f"{config}: read as a file of {made.choice.description}, because {made.choice.why}.")
     if made.unused:
-        tell(
+        print_error(
             f"{config}: {counted(len(made.unused), 'key')} without effect here or unknown "
             f"(first: {made.unused[0].key}).\n  All of them: workbench config {config}"
         )

@@ -15,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.output import say, tell
+from workbench.cli.output import print_error, say
 from workbench.errors import InputError
 
 QUIET = {
@@ -135,9 +135,11 @@ def lab(
     here = to or Path()
     folder = notebooks or here / NOTEBOOKS
     check_notebook(folder, FIRST)  # before a minute goes into an index
-    tell(f"Step 1 of 2: indexing {memory or here / MEMORY}. The first time takes a minute or two.")
+    print_error(f"Step 1 of 2: indexing {memory or here / MEMORY}. The first time takes a minute or two.")
     # A process of its own gives back the 700 MB of the model before JupyterLab starts.
     if code := serve([sys.executable, "-m", "workbench", "index", str(memory or here / MEMORY)], os.environ):
         raise typer.Exit(code)
-    tell(f"Step 2 of 2: starting JupyterLab with {FIRST}, which takes some seconds. Ctrl-C twice ends it.")
+    print_error(
+        f"Step 2 of 2: starting JupyterLab with {FIRST}, which takes some seconds. Ctrl-C twice ends it."
+    )
     raise typer.Exit(launch(folder, FIRST, port, browser))

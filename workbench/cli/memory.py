@@ -21,7 +21,7 @@ from workbench.cli.app import (
     workers_at,
 )
 from workbench.cli.commands import command_function
-from workbench.cli.output import put, tell, telling_of_interruption
+from workbench.cli.output import print_error, print_output, telling_of_interruption
 from workbench.errors import InputError
 from workbench.registry import part_of
 from workbench.safe_text import one_line
@@ -182,7 +182,7 @@ def index(
         lay_out(store or str(folder), embedder, options.index_file, vectors)
     summary.seconds = time.perf_counter() - started
     say_left_out(summary, given["sources"])
-    put(asdict(summary) if as_json else str(summary), as_json)
+    print_output(asdict(summary) if as_json else str(summary), as_json)
 
 
 def lay_out(memory: str, embedder: Embedder | None, index_file: Path | None, vectors: bool) -> None:
@@ -201,7 +201,7 @@ def lay_out(memory: str, embedder: Embedder | None, index_file: Path | None, vec
 
 def _usual_layout() -> Layout | None:
     """How the default system lays an index out."""
-    from workbench.systems.registry import default_system, system
+    from workbench.systems.catalogue import default_system, system
 
     return system(default_system()).layout
 
@@ -214,7 +214,7 @@ def cutting(
     None as the chunker leaves it to `index_folder`.
     """
     from workbench.memory.sources import ChunkSizes, LineChunker, resized
-    from workbench.systems.registry import indexing
+    from workbench.systems.catalogue import indexing
 
     configured, release = context.obj, None if like is None else indexing(like)
     chunker = configured.chunker if configured and release is None else None
@@ -227,11 +227,11 @@ def cutting(
 def say_left_out(summary: Summary, sources: Iterable[Any]) -> None:
     """Prints on stderr which files and which lines of transcripts a sync has left out."""
     for problem in summary.skipped:
-        tell(one_line(f"left out: {problem}"))
+        print_error(one_line(f"left out: {problem}"))
     for source in sources:
         for path in (*summary.new, *summary.changed):
             for line in source.broken.get(path, ()):
-                tell(one_line(f"left out: {path}:{line} is not JSON."))
+                print_error(one_line(f"left out: {path}:{line} is not JSON."))
 
 
 def configured_embedder(
@@ -266,14 +266,14 @@ def configured_embedder(
         embedder, reading=named or usual.reading, download=download, variant=variant or ModelVariant()
     )
     if reading is None and not usual.kept and embedder.reading == Truncated():
-        tell(
+        print_error(
             f"The memory has more than {READ_WHOLE / 1e6:.0f} MB: of each chunk, only what fits into the "
             "model's window is embedded.\n  --reading windowed embeds all of it, and takes 1.5 times as long."
         )
     precision = embedder.variant.precision
     if cpu_has(precision):
         return embedder
-    tell(
+    print_error(
         f"{precision} is not used: this processor ({platform.machine()}) has no instructions for it. "
         "The vectors are computed in fp32."
     )

@@ -24,7 +24,7 @@ ASCII = {
 """What an output that is not Unicode prints instead of these characters; others become `\\u` escapes."""
 
 
-def put(what: Any, as_json: bool = False) -> None:
+def print_output(what: Any, as_json: bool = False) -> None:
     """Prints a result to stdout: as JSON, by its own `as_json` if it has one, or as `show` does."""
     if as_json:
         what = what.as_json() if hasattr(what, "as_json") else what
@@ -38,7 +38,7 @@ def put(what: Any, as_json: bool = False) -> None:
 
 def answer(what: Any, as_json: bool, *, yes: object) -> NoReturn:
     """Prints a result, and ends the command with exit code 0 if `yes` is true, or else 1."""
-    put(what, as_json)
+    print_output(what, as_json)
     raise typer.Exit(0 if yes else 1)
 
 
@@ -47,7 +47,7 @@ def say(text: str) -> None:
     print(visible(without_own_keys(text)), flush=True)
 
 
-def tell(text: str) -> None:
+def print_error(text: str) -> None:
     """Prints a remark, a warning or an error to stderr."""
     print(visible(masked(text)), file=sys.stderr, flush=True)
 
@@ -58,7 +58,7 @@ def telling_of_interruption() -> Iterator[None]:
     try:
         yield
     except Interrupted as interruption:
-        tell(str(interruption))
+        print_error(str(interruption))
         raise
 
 

@@ -21,7 +21,7 @@ from workbench.cli.app import (
     SystemOptions,
     labelled,
 )
-from workbench.cli.output import answer, put, tell
+from workbench.cli.output import answer, print_error, print_output
 from workbench.errors import InputError
 from workbench.registry import declared_module, part_of
 from workbench.safe_text import one_line
@@ -96,12 +96,12 @@ def explain(
         paths = () if explanation.verdicts else opened.paths()
         if case is not None:
             part_of("save", "case").save_trace(case, trace, opened, explanation.target)
-    put(explanation, as_json)
+    print_output(explanation, as_json)
     if paths and not as_json:
         from workbench.measure.questions import nearest
 
         if near := nearest(explanation.target, paths):
-            put(f"The most similar path in the index is {near}.")
+            print_output(f"The most similar path in the index is {near}.")
     raise typer.Exit(0 if explanation.fate is Fate.RETURNED else 1)
 
 
@@ -144,7 +144,7 @@ def evaluate(
     from workbench.measure.paired import HITS, known_measure, verdicts_view
     from workbench.measure.questions import check_targets
     from workbench.retrieval.index_adapters import CachedIndex
-    from workbench.systems.registry import SYSTEMS
+    from workbench.systems.catalogue import SYSTEMS
 
     for measure in measures or ():
         known_measure(measure)
@@ -160,24 +160,24 @@ def evaluate(
         if as_json:
             rows = evaluations_data(evaluations, index, compared[0])
             told = {one.system: {"reliability": one.as_json()} for one in believed}
-            put([row | told.get(row["system"], {}) for row in rows], as_json)
+            print_output([row | told.get(row["system"], {}) for row in rows], as_json)
             return
-        put(evaluations)
+        print_output(evaluations)
         if measures:
-            put(evaluations.measures_view())
+            print_output(evaluations.measures_view())
         for measure in compared if len(evaluations) > 1 else ():
-            put(verdicts_view(evaluations, measure))
+            print_output(verdicts_view(evaluations, measure))
         found = warnings_about(evaluations, index, compared[0])
         if found:
-            put("")
-            put(found)
+            print_output("")
+            print_output(found)
         for one in believed:
-            put("")
-            put(one)
+            print_output("")
+            print_output(one)
         for one in evaluations if missed else ():
-            put(missed_questions(one, index))
+            print_output(missed_questions(one, index))
     if not (systems or every):
-        tell(f"These are {len(chosen)} of {len(SYSTEMS)} systems; --all runs every one.")
+        print_error(f"These are {len(chosen)} of {len(SYSTEMS)} systems; --all runs every one.")
 
 
 def compare(
@@ -195,7 +195,7 @@ def compare(
     asked = changes.pipelines(names)
     with where.opened() as opened:
         traces = [pipeline.search(cleaned, one, opened) for one in asked]
-    put([one.as_json() for one in traces] if as_json else comparison_view(traces), as_json)
+    print_output([one.as_json() for one in traces] if as_json else comparison_view(traces), as_json)
 
 
 SHOWN = 10
@@ -241,14 +241,14 @@ def systems_table(pipelines: Sequence[Pipeline]) -> Table:
 
 def tell_of(asked: list[Pipeline], as_json: bool) -> None:
     """Prints all systems, one with its stages, or the differences between two. Raises InputError for more."""
-    from workbench.systems.registry import every_system
+    from workbench.systems.catalogue import every_system
 
     match asked:
         case []:
             known = every_system()
-            put([one.as_json() for one in known] if as_json else systems_table(known), as_json)
+            print_output([one.as_json() for one in known] if as_json else systems_table(known), as_json)
         case [one]:
-            put(one, as_json)
+            print_output(one, as_json)
         case [before, after]:
             found = before.diff(after)
             answer(found if as_json else str(found), as_json, yes=found)

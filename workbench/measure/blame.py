@@ -46,11 +46,11 @@ class Edit:
     before: str = ""
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """The new content in words."""
         if self.content is None:
             return "the index as it is" if self.slot == LAYOUT else f"no {self.slot.replace('_', ' ')}"
-        return self.content.says
+        return self.content.description
 
 
 def edited(pipeline: Pipeline, edits: Sequence[Edit]) -> Pipeline:
@@ -150,7 +150,7 @@ class Reruns:
             return run(_fresh(self.question, pipeline), self._context(pipeline))
         place = _first_difference(self.pipeline, pipeline)
         trace = self._beginning(place) if place <= _union(self.pipeline) else before(self.base, place)
-        changed = trace.but(system=pipeline.name, stages=pipeline.stages)
+        changed = trace.with_changes(system=pipeline.name, stages=pipeline.stages)
         return run(changed, self._context(pipeline), place)
 
     def _context(self, pipeline: Pipeline) -> Running:
@@ -213,7 +213,7 @@ class BlamePart:
     @property
     def becomes(self) -> str:
         """What the change makes of the pipeline, in words."""
-        return "; ".join(edit.says for edit in self.edits)
+        return "; ".join(edit.description for edit in self.edits)
 
     @property
     def share_text(self) -> str:
@@ -289,7 +289,7 @@ class Blame(Tabular):
             "changes": [
                 {
                     "change": part.name,
-                    "says": [one.says for one in part.edits],
+                    "says": [one.description for one in part.edits],
                     "alone": float(part.alone),
                     "last": float(part.last),
                     "share": float(part.share),

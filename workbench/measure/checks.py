@@ -29,10 +29,14 @@ class MeasuringWarning(NamedTuple):
 
     kind: str
     systems: tuple[str, ...]
-    says: str
+    description: str
+
+    def as_json(self) -> dict[str, Any]:
+        """The kind, the systems, and the sentence, which is called `says`."""
+        return {"kind": self.kind, "systems": self.systems, "says": self.description}
 
     def __str__(self) -> str:
-        return f"{', '.join(self.systems)}: {self.says}" if self.systems else self.says
+        return f"{', '.join(self.systems)}: {self.description}" if self.systems else self.description
 
 
 class MeasuringWarnings(list[MeasuringWarning], Shown):
@@ -97,15 +101,17 @@ def _collection(evaluations: Sequence[Evaluation], index: Index, measure: Any) -
     cutoff = cutoff_of(measure)
     found = []
     if files and cutoff is not None and cutoff >= files:
-        says = (
+        description = (
             f"{measure} looks at {cutoff} files, and the memory has {files}: every order of all files scores"
         )
-        found.append(MeasuringWarning("k larger than the collection", (), says))
+        found.append(MeasuringWarning("k larger than the collection", (), description))
     wide = [one.pipeline for one in evaluations if files and _limit(one) >= files]
     if wide:
-        says = f"the limit of {wide[0].limit:g} results is not smaller than the memory of {files} files"
+        description = (
+            f"the limit of {wide[0].limit:g} results is not smaller than the memory of {files} files"
+        )
         names = tuple(one.name for one in wide)
-        found.append(MeasuringWarning("k larger than the collection", names, says))
+        found.append(MeasuringWarning("k larger than the collection", names, description))
     return found
 
 
@@ -132,12 +138,12 @@ def _unjudged(evaluations: Sequence[Evaluation], measure: Any) -> list[Measuring
     without, count, name = max(shares)
     if not without:
         return []
-    says = (
+    description = (
         f"{without} of the {count} files that it returns have no label, and count as wrong; one of them may "
         "answer, too"
     )
     more = f" (the most of {len(evaluations)} systems)" if len(evaluations) > 1 else ""
-    return [MeasuringWarning("unjudged files", (name,), says + more)]
+    return [MeasuringWarning("unjudged files", (name,), description + more)]
 
 
 def _ties(evaluation: Evaluation) -> list[MeasuringWarning]:
@@ -146,20 +152,20 @@ def _ties(evaluation: Evaluation) -> list[MeasuringWarning]:
     name = (evaluation.pipeline.name,)
     found = []
     if decided:
-        says = (
+        description = (
             f"in {len(decided)} of {len(evaluation.asked)} questions the last place falls among equal "
             "scores, so that chunk ids decide about a hit"
         )
-        found.append(MeasuringWarning("ties", name, says))
+        found.append(MeasuringWarning("ties", name, description))
     constant = np.array([_constant_hit(one, evaluation) for one in evaluation.asked], float)
     hits, files = measured(evaluation), [one.question.target for one in evaluation.asked]
     enough = len({*files}) >= fewest_wins() and constant.sum() and hits.sum()
     if enough and not paired_values(constant, hits, HITS, files).differs:
-        says = (
+        description = (
             f"its candidates in the order of their ids hit {constant.sum():.0f} of {constant.size}, in the "
             f"order of its scores {hits.sum():.0f}: no significant difference ({_asked(evaluation)})"
         )
-        found.append(MeasuringWarning("a constant scorer is as good", name, says))
+        found.append(MeasuringWarning("a constant scorer is as good", name, description))
     return found
 
 
@@ -195,13 +201,13 @@ def _blind(first: Evaluation, other: Evaluation, measure: Any) -> list[Measuring
     moved = sum(one.trace.paths() != two.trace.paths() for one, two in pairs)
     if not moved:
         return []
-    says = (
+    description = (
         f"the answers differ in {moved} questions, and {measure} is the same for each: it cannot see this "
         "change; compare by RR or nDCG@10"
     )
     return [
         MeasuringWarning(
-            "a measure that cannot see the change", (first.pipeline.name, other.pipeline.name), says
+            "a measure that cannot see the change", (first.pipeline.name, other.pipeline.name), description
         )
     ]
 
@@ -225,8 +231,8 @@ def _small_sample(evaluations: Sequence[Evaluation], measure: Any) -> list[Measu
     files = len({one.question.target for one in evaluations[0].asked})
     need, asked = fewest_wins(), _asked(evaluations[0])
     if files < need:
-        says = f"{asked} are fewer than {need} files: no difference between two systems can be told"
-        return [MeasuringWarning("too small a sample", (), says)]
+        description = f"{asked} are fewer than {need} files: no difference between two systems can be told"
+        return [MeasuringWarning("too small a sample", (), description)]
     unclear = []
     for one in evaluations[1:]:
         verdict = paired(evaluations[0], one, measure)
@@ -236,12 +242,12 @@ def _small_sample(evaluations: Sequence[Evaluation], measure: Any) -> list[Measu
         return []
     name, verdict = max(unclear, key=lambda pair: abs(pair[1].difference))
     more = f"{verdict.wins - verdict.losses:+d}" if measure == HITS else f"{verdict.difference:+.3f}"
-    says = (
+    description = (
         f"it differs from {evaluations[0].pipeline.name} by {more} {measure}, which "
         f"{asked} cannot tell from luck; it takes {need} files better and none worse"
     )
-    says = says.replace("by -", "by −")
-    return [MeasuringWarning("too small a sample", (name,), says)]
+    description = description.replace("by -", "by −")
+    return [MeasuringWarning("too small a sample", (name,), description)]
 
 
 def _chosen(evaluations: Sequence[Evaluation], measure: Any) -> list[MeasuringWarning]:
@@ -257,13 +263,13 @@ def _chosen(evaluations: Sequence[Evaluation], measure: Any) -> list[MeasuringWa
     best = int(np.argmax(table.mean(axis=1)))
     if held.mean() >= table[best].mean():
         return []
-    says = (
+    description = (
         f"it is the best of {len(evaluations)} by the same questions that report it ({measure} "
         f"{table[best].mean():.3f}); chosen on four fifths of them and measured on the rest, the best "
         f"reaches {held.mean():.3f}"
     )
     return [
         MeasuringWarning(
-            "chosen and reported by the same questions", (evaluations[best].pipeline.name,), says
+            "chosen and reported by the same questions", (evaluations[best].pipeline.name,), description
         )
     ]

@@ -93,7 +93,7 @@ def evaluations_data(
             **one.as_json(),
             "paired": verdict,
             "warnings": [
-                warning._asdict()
+                warning.as_json()
                 for warning in warned
                 if not warning.systems or one.pipeline.name in warning.systems
             ],
@@ -115,7 +115,7 @@ class SurvivalStep(IntEnum):
     RETURNED = 6
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return SAYS[self]
 
 
@@ -187,7 +187,7 @@ class Survivals(list[Survival], Tabular):
 
     def view(self) -> list[Part]:
         """One line per step, one column per system: the number of questions whose target is left."""
-        rows = [(step.says, *(str(one.count(step)) for one in self)) for step in SurvivalStep]
+        rows = [(step.description, *(str(one.count(step)) for one in self)) for step in SurvivalStep]
         return [Table("", ["questions whose target is", *numbers(*(one.system for one in self))], rows)]
 
     def observations(self) -> Table:
@@ -196,7 +196,7 @@ class Survivals(list[Survival], Tabular):
         for each in self:
             for one in each.survivors:
                 about = [each.system, one.question.question, one.question.kind, one.question.target]
-                rows.append([*about, int(one.reached), one.reached.says, one.rescued])
+                rows.append([*about, int(one.reached), one.reached.description, one.rescued])
         return tidy(SURVIVED, rows)
 
 

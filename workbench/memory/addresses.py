@@ -38,7 +38,7 @@ class Opener:
     """
 
     name: str
-    says: str
+    description: str
     accepts: Callable[[str], bool]
     open: Callable[[str, Embedder | None, Path | None, bool], OpenIndex]
     system: str = ""

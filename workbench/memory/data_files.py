@@ -11,7 +11,7 @@ import yaml
 from workbench.memory.safe_yaml import LOADER
 
 
-def told_beside(module: str, name: str = "") -> Any:
+def load_data(module: str, name: str = "") -> Any:
     """What the YAML or TOML file of this name says, by default the YAML file with the module's own name."""
     file = Path(module).with_name(name) if name else Path(module).with_suffix(".yaml")
     text = file.read_text(encoding="utf-8")

@@ -68,7 +68,7 @@ def _opener(address: str) -> Opener:
     known = next((one for one in every if one.accepts(address)), None)
     if known is None:
         scheme = address.partition(SCHEME)[0]
-        kinds = ", or ".join(one.says for one in (FOLDER, SERVER, *openers()))
+        kinds = ", or ".join(one.description for one in (FOLDER, SERVER, *openers()))
         raise InputError(
             f"An address that begins with {scheme}{SCHEME} is not supported yet by any installed store.",
             f"Give {kinds}.",

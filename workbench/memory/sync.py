@@ -125,7 +125,7 @@ def index_folder(
     open_sizes = chunker is None and like is None
     like = like or Indexing("", chunker or LineChunker())
     chunker = chunker or like.chunker
-    with place.alone(wait), _lender(root, place) as lender:
+    with place.alone(wait), _vector_source(root, place) as vector_source:
         beside, every = _sources(root, place, like, extra, sources)
         embedder = embedder or LocalEmbedder(reading=_reading_for(place, every, rebuild).reading)
         settings = Settings(embedder.name, embedder.revision, embedder.dimensions, chunker.name)
@@ -134,8 +134,8 @@ def index_folder(
         first, given = not place.exists(), extra is not None
         later = vectors_later and isinstance(place, SQLitePlace) and isinstance(embedder, LocalEmbedder)
         work = Work(
-            settings, embedder, chunker, chosen, every, skip, verify, like, given, first, lender, open_sizes,
-            later,
+            settings, embedder, chunker, chosen, every, skip, verify, like, given, first,
+            vector_source, open_sizes, later,
         )  # fmt: skip
         try:
             _rebuild(place, work) if rebuild or first else _update(place, work)
@@ -188,7 +188,7 @@ def _sources(
 
 
 @contextmanager
-def _lender(root: Path, place: IndexPlace) -> Iterator[IndexStore | None]:
+def _vector_source(root: Path, place: IndexPlace) -> Iterator[IndexStore | None]:
     """The folder's index file, whose vectors an index on a server takes; None without a sound one."""
     file = SQLitePlace(default_index_path(root))
     if isinstance(place, SQLitePlace) or not file.exists():
@@ -259,7 +259,7 @@ class Work:
     like: Indexing
     extra_given: bool
     first: bool
-    lender: IndexStore | None = None
+    vector_source: IndexStore | None = None
     open_sizes: bool = False
     later: bool = False
     summary: Summary = field(default_factory=Summary)
@@ -383,7 +383,9 @@ def _planned(work: Work, known: Mapping[str, Stamp], staged: Staged) -> Plan:
 
 def _carry_out(plan: Plan, work: Work, store: IndexStore) -> None:
     summary, stored = work.summary, 0
-    store.lender = work.lender or store.lender or next(iter(SHIPPED_VECTORS.values()), None)
+    store.vector_source = (
+        work.vector_source or store.vector_source or next(iter(SHIPPED_VECTORS.values()), None)
+    )
     store.describe(file_rules=work.like.rules, ties_by_row=work.like.ties_by_row)
     if plan.touched:
         store.restamp(plan.touched)

@@ -20,7 +20,8 @@ def whole_documents(index: Index, layout: Layout) -> Sequence[Document]:
     documents = index.documents()
     if documents is None:
         raise InputError(
-            f"The index {index.name} keeps no whole documents, so it cannot be laid out as: {layout.says}.",
+            f"The index {index.name} keeps no whole documents, so it cannot be laid out as: "
+            f"{layout.description}.",
             "Index the folder with `workbench index`, or choose a system that searches chunks as they are.",
         )
     return documents

@@ -223,7 +223,7 @@ class ColumnStage(PlainStage):
         columns[self.output] = self.computed(columns)
         scales = {**trace.scales, self.output: self.scale} if self.scale else trace.scales
         notes = (*trace.notes, self.remark) if self.remark else trace.notes
-        return trace.but(columns=columns, scales=scales, notes=notes)
+        return trace.with_changes(columns=columns, scales=scales, notes=notes)
 
     def _checked_observations(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
         if not self.observed:
@@ -271,7 +271,7 @@ def _agrees(printed: float, value: float) -> bool:
 
 def with_column(trace: Trace, name: str, column: Floats) -> Trace:
     """`trace` with one more column."""
-    return trace.but(columns={**trace.columns, name: column})
+    return trace.with_changes(columns={**trace.columns, name: column})
 
 
 def parameters(stage: Any) -> dict[str, Any]:

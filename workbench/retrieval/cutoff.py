@@ -35,7 +35,7 @@ class Order(PlainStage, slot="order"):
     by: str = "score"
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         then = "".join(f", then by {name.replace('_', ' ')}" for name in self.ties)
         return f"order = by falling {self.by.replace('_', ' ')}{then}, then by chunk id"
 
@@ -51,14 +51,14 @@ class Order(PlainStage, slot="order"):
         return best_first(trace.columns[self.by], *ties, trace.ids)
 
     def run(self, trace: Trace, context: Context) -> Trace:
-        return trace.but(order=self.rows(trace), ranked_by=self.by)
+        return trace.with_changes(order=self.rows(trace), ranked_by=self.by)
 
 
 class Floor(PlainStage, slot="floor"):
     """Base of a floor: it drops every candidate that none of its thresholds lets pass."""
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """The floor in one line."""
         raise NotImplementedError(f"{type(self).__name__} has no text for `says`")
 
@@ -78,7 +78,7 @@ class MinScore(Floor):
     of: str = "score"
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         what = "scores" if self.of == "score" else f"has a {self.of.replace('_', ' ')}"
         return f"floor: drop what {what} below {self.floor:g}"
 
@@ -94,7 +94,7 @@ class AddedFloor(MinScore, slot="added_floor"):
     """The floor that a caller adds to a system without a floor of its own."""
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"floor, which the system does not have: drop what scores below {self.floor:g}"
 
 
@@ -111,7 +111,7 @@ class EvidenceFloor(Floor):
     relevance: float = 0.9
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return (
             f"floor: drop what has neither a cosine of {self.cosine:g} nor a keyword relevance "
             f"r / (1 + r) of {self.relevance:g}"
@@ -137,7 +137,7 @@ class Limit(PlainStage, slot="limit"):
     count: float = 6
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"limit: keep the first {self.count:g}"
 
     def run(self, trace: Trace, context: Context) -> Trace:
@@ -164,7 +164,7 @@ def dropped(
     place = trace.place_of(stage)
     passing = np.logical_or.reduce([one.passing for one in thresholds])
     still_in = (trace.dropped == KEPT) if among is None else (trace.dropped == KEPT) & among
-    return trace.but(
+    return trace.with_changes(
         dropped=np.where(still_in & ~passing, place, trace.dropped),
         cutoffs={**trace.cutoffs, place: Cutoff(kind, thresholds, still_in)},
     )

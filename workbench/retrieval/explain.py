@@ -241,7 +241,7 @@ class Decision:
         """What was compared, and what the stage did: `score 0.349 < 0.350: the floor drops it, by 0.0006`."""
         name = stage_name(self.stage)
         if self.outcome is StageOutcome.BROUGHT_BACK:
-            return f"brought back by the {name}: {self.stage.says.partition(': ')[2]}"
+            return f"brought back by the {name}: {self.stage.description.partition(': ')[2]}"
         if self.outcome is StageOutcome.PASSED:
             reached = " and ".join(str(one) for one in self.compared if one.reached)
             return f"{reached}: passes the {name}"

@@ -85,7 +85,7 @@ class Fusion(ColumnStage, slot="fusion", output="score", scale="fused"):
     """
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """The formula in one line."""
         raise NotImplementedError(f"{type(self).__name__} has no text for `says`")
 
@@ -156,7 +156,7 @@ class WeightedSum(Weighted, scale="weighted sum"):
     absent: float = 0.0
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         parts = " + ".join(f"{weight:g} × {leg} score" for leg, weight in self.weights.items())
         return f"score = {parts}, where absent counts as {self.absent:g}"
 
@@ -176,8 +176,8 @@ class AnsweredSum(WeightedSum):
     """
 
     @property
-    def says(self) -> str:
-        return f"{super().says}; an empty leg's weight is not counted"
+    def description(self) -> str:
+        return f"{super().description}; an empty leg's weight is not counted"
 
     def formula(self, of: Numbers) -> Any:
         answered = [
@@ -201,7 +201,7 @@ class RankSum(Weighted):
     first: int = 1
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return (
             f"score = Σ weight / ({self.k:g} + rank), ranks from {self.first}, "
             f"weights {self.weights_in_words}, where absent adds nothing"
@@ -226,7 +226,7 @@ class WeightedRRF(Weighted, scale="RRF / max"):
     k: float = 60
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         parts = " + ".join(f"{weight:g} / ({self.k:g} + {leg} rank)" for leg, weight in self.weights.items())
         return f"score = ({parts}) / maximum, where absent adds nothing"
 
@@ -246,7 +246,7 @@ class OneLeg(ColumnStage, slot="fusion", output="score"):
     leg: str = "vector"
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"score = {self.leg} score"
 
     def formula(self, of: Numbers) -> Any:

@@ -87,7 +87,7 @@ _KEPT: dict[int, dict[Hashable, tuple[int, Any]]] = {}
 """What has been built, and for which generation, by the identity of the index; forgotten with the index."""
 
 
-def kept(index: Index, key: Hashable, make: Callable[[], Made]) -> Made:
+def memoized(index: Index, key: Hashable, make: Callable[[], Made]) -> Made:
     """The result of `make`, computed once for each generation of the innermost index.
 
     The result must not refer to that index.

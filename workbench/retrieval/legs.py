@@ -179,7 +179,7 @@ class KeywordLeg(QueryLeg):
     b: float = B
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         changed = "" if (self.k1, self.b) == (K1, B) else f" with k1 = {self.k1:g} and b = {self.b:g}"
         return f"keyword leg: FTS5, ordered by bm25(){changed}, {self.depth}"
 
@@ -211,7 +211,7 @@ class VectorLeg(LegStage, slot="vector_leg", name="vector", number="cosine dista
     depth: Depth = Depth()
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"vector leg: the nearest chunks by cosine, {self.depth}"
 
     def deepest(self, limit: float) -> int:
@@ -241,7 +241,7 @@ class Union(PlainStage, slot="candidates"):
     from 1.
     """
 
-    says: ClassVar[str] = "candidates = the union of the legs by chunk; absent is absent"
+    description: ClassVar[str] = "candidates = the union of the legs by chunk; absent is absent"
 
     def run(self, trace: Trace, context: Context) -> Trace:
         legs = sorted(trace.legs.values(), key=lambda leg: leg.name != VectorLeg.name)
@@ -284,7 +284,7 @@ def no_hits() -> Hits:
 
 def with_leg(trace: Trace, leg: Leg) -> Trace:
     """`trace` with what one leg brought."""
-    return trace.but(legs={**trace.legs, leg.name: leg})
+    return trace.with_changes(legs={**trace.legs, leg.name: leg})
 
 
 def legs_of(stages: Sequence[object]) -> list[LegStage]:

@@ -29,7 +29,7 @@ def picture(stages: Sequence[Stage], marks: Mapping[str, Mark], label: str) -> P
 def _box(stage: Stage, mark: Mark | None) -> Box:
     kinds = ("leg" if isinstance(stage, LegStage) else "", mark.kind if mark else "")
     columns = (("reads", (*stage.reads(), *stage.may_read())), ("writes", stage.writes()))
-    tooltip = [stage.says, *(f"{verb} {', '.join(names)}" for verb, names in columns if names)]
+    tooltip = [stage.description, *(f"{verb} {', '.join(names)}" for verb, names in columns if names)]
     words = mark.words if mark else ""
     return Box(stage_name(stage), "\n".join(tooltip), " ".join(filter(None, kinds)), words)
 

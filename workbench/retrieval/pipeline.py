@@ -162,18 +162,23 @@ class Differences(list[Difference], Shown):
         lines = []
         for one in self:
             lines.append(one.slot)
-            lines += _signed("−", one.before.says) if one.before else []
-            lines += _signed("+", one.after.says) if one.after else []
+            lines += _signed("−", one.before.description) if one.before else []
+            lines += _signed("+", one.after.description) if one.after else []
         return "\n".join(lines) or "no difference"
 
     def as_json(self) -> list[dict[str, Any]]:
         """The differences by slot; null if a system has no such stage."""
-        rows = [(one.slot, one.before and one.before.says, one.after and one.after.says) for one in self]
+        rows = [
+            (one.slot, one.before and one.before.description, one.after and one.after.description)
+            for one in self
+        ]
         return json_rows(Table("", ("slot", "before", "after"), rows))
 
 
-def _signed(sign: str, says: str) -> list[str]:
-    return wrap(says, WIDTH, initial_indent=f"  {sign} ", subsequent_indent="    ", break_on_hyphens=False)
+def _signed(sign: str, description: str) -> list[str]:
+    return wrap(
+        description, WIDTH, initial_indent=f"  {sign} ", subsequent_indent="    ", break_on_hyphens=False
+    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -219,7 +224,7 @@ class Pipeline(Shown):
         place = self.stages.index(self[before])
         return replace(self, stages=(*self.stages[:place], stage, *self.stages[place:]))
 
-    def but(self, *changes: Change) -> Pipeline:
+    def with_changes(self, *changes: Change) -> Pipeline:
         """This pipeline with each change made; its name says which: `openclaw-2026.2.13+or+rrf`."""
         changed = self
         for change in changes:
@@ -284,8 +289,8 @@ class Pipeline(Shown):
 
     def __str__(self) -> str:
         """The line of flow, then each stage in words, the changes and the source."""
-        layout = [f"  layout: {self.layout.says}"] if self.layout else []
-        steps = [f"  {place}. {stage.says}" for place, stage in enumerate(self.stages, 1)]
+        layout = [f"  layout: {self.layout.description}"] if self.layout else []
+        steps = [f"  {place}. {stage.description}" for place, stage in enumerate(self.stages, 1)]
         changes = [f"  +{change.name}: {change.why}" for change in self.changes]
         return "\n".join([repr(self), *layout, *steps, *changes, f"  source: {self.source}"])
 
@@ -299,8 +304,8 @@ class Pipeline(Shown):
         """The stages by slot, the changes, and the source."""
         return {
             "name": self.name,
-            "layout": self.layout.says if self.layout else None,
-            "stages": [{"slot": stage.slot, "says": stage.says} for stage in self.stages],
+            "layout": self.layout.description if self.layout else None,
+            "stages": [{"slot": stage.slot, "says": stage.description} for stage in self.stages],
             "changes": [{"name": one.name, "slot": one.stage.slot, "why": one.why} for one in self.changes],
             "source": asdict(self.source),
         }
@@ -348,14 +353,14 @@ def run(trace: Trace, context: Context, first: int = 0, last: int | None = None)
     for stage in trace.stages[first:last]:
         trace = stage.run(trace, context)
         moments.append(Moment(trace.columns, trace.dropped, trace.order))
-    return trace.but(moments=tuple(moments))
+    return trace.with_changes(moments=tuple(moments))
 
 
 def before(trace: Trace, place: int) -> Trace:
     """The trace as it was before the stage at `place` ran; at least one stage must have run before it."""
     moment = trace.moments[place - 1]
     cutoffs = {index: cutoff for index, cutoff in trace.cutoffs.items() if index < place}
-    return trace.but(
+    return trace.with_changes(
         columns=moment.columns,
         dropped=moment.dropped,
         order=moment.order,

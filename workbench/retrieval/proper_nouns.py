@@ -17,7 +17,7 @@ MONTHS = frozenset(month.lower() for month in calendar.month_name if month)
 WEEKDAYS = frozenset(day.lower() for day in calendar.day_name)
 
 
-def names_of(texts: Iterable[str]) -> frozenset[str]:
+def proper_nouns(texts: Iterable[str]) -> frozenset[str]:
     """The words, in lower case, that are written with a capital letter four times as often as without.
 
     The first word of a sentence does not count; a speaker of a transcript does.

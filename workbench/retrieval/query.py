@@ -85,7 +85,7 @@ class JoinedWords(PlainStage, slot="query"):
             raise InputError(f"join {self.join!r} is not an FTS5 operator.", "Use AND or OR.")
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"MATCH = every ASCII word of the question, quoted, joined with {self.join}"
 
     def words(self, question: str) -> list[str]:
@@ -105,7 +105,7 @@ class UnicodeWords(JoinedWords):
     """The query of `JoinedWords`, from words of any script: `unicode_words`."""
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"MATCH = every word of the question, in any script, quoted, joined with {self.join}"
 
     def words(self, question: str) -> list[str]:
@@ -127,7 +127,7 @@ class PrunedWords(JoinedWords):
     """The query of `JoinedWords` without stop words: no file has to contain them, or is found by them."""
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"MATCH = every ASCII word of the question but stop words, quoted, joined with {self.join}"
 
     def words(self, question: str) -> list[str]:
@@ -139,7 +139,7 @@ class PrunedUnicodeWords(UnicodeWords):
     """The query of `UnicodeWords` without stop words."""
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"MATCH = every word of the question but stop words, in any script, joined with {self.join}"
 
     def words(self, question: str) -> list[str]:

@@ -77,7 +77,7 @@ class _KeywordScore(ColumnStage, slot="keyword_score", present="keyword_rank"):
 class ClampedRank(_KeywordScore, scale="clamped bm25"):
     """BM25 as OpenClaw 2026.2.13 converts it: `clamped_rank`."""
 
-    says: ClassVar[str] = "keyword score = 1 / (1 + max(0, bm25)), which is 1 for every match"
+    description: ClassVar[str] = "keyword score = 1 / (1 + max(0, bm25)), which is 1 for every match"
 
     def formula(self, of: Numbers) -> Any:
         return clamped_rank(of["keyword_raw"])
@@ -87,7 +87,7 @@ class ClampedRank(_KeywordScore, scale="clamped bm25"):
 class Relevance(_KeywordScore, scale="r / (1 + r)"):
     """BM25 as OpenClaw has converted it since 2026.3.7: `relevance`."""
 
-    says: ClassVar[str] = "keyword score = |bm25| / (1 + |bm25|), which grows with the match"
+    description: ClassVar[str] = "keyword score = |bm25| / (1 + |bm25|), which grows with the match"
 
     def formula(self, of: Numbers) -> Any:
         return relevance(of["keyword_raw"])
@@ -97,7 +97,7 @@ class Relevance(_KeywordScore, scale="r / (1 + r)"):
 class AbsoluteRank(_KeywordScore, scale="1 / (1 + r)"):
     """BM25 under the report's minimal fix: `absolute_rank`."""
 
-    says: ClassVar[str] = "keyword score = 1 / (1 + |bm25|), which falls as the match gets better"
+    description: ClassVar[str] = "keyword score = 1 / (1 + |bm25|), which falls as the match gets better"
 
     def formula(self, of: Numbers) -> Any:
         return absolute_rank(of["keyword_raw"])
@@ -107,7 +107,7 @@ class AbsoluteRank(_KeywordScore, scale="1 / (1 + r)"):
 class MinMaxRank(_KeywordScore, scale="min-max"):
     """The relevance stretched over the leg's own hits, best 1 and worst 0: `min_max`."""
 
-    says: ClassVar[str] = "keyword score = (relevance - worst) / (best - worst) over the leg's hits"
+    description: ClassVar[str] = "keyword score = (relevance - worst) / (best - worst) over the leg's hits"
 
     def formula(self, of: Numbers) -> Any:
         name = "keyword_relevance"
@@ -118,7 +118,7 @@ class MinMaxRank(_KeywordScore, scale="min-max"):
 class Cosine(ColumnStage, slot="vector_score", scale="cosine", present="vector_rank"):
     """The vector leg's distance as a similarity: `cosine_similarity`."""
 
-    says: ClassVar[str] = "vector score = 1 - cosine distance"
+    description: ClassVar[str] = "vector score = 1 - cosine distance"
 
     def formula(self, of: Numbers) -> Any:
         return cosine_similarity(of["vector_raw"])

@@ -8,12 +8,12 @@ from importlib import import_module
 from types import ModuleType
 
 from workbench.errors import InputError
-from workbench.memory.data_files import told_beside
+from workbench.memory.data_files import load_data
 from workbench.records import Stage
 from workbench.registry import Registry
 from workbench.retrieval.pipeline import Change, Pipeline, Source
 from workbench.systems import openclaw, tutorial
-from workbench.systems.registry import SYSTEMS
+from workbench.systems.catalogue import SYSTEMS
 
 
 def _modules(names: Iterable[str] | None = None) -> Iterator[ModuleType]:
@@ -52,7 +52,9 @@ def where_is(stage: Stage) -> tuple[str, str]:
         for name, one in vars(module).items():
             if isinstance(one, Change) and one.stage == stage:
                 return module.__name__, name
-    raise InputError(f"No module names a change with the stage: {stage.says}.", "Name the change there.")
+    raise InputError(
+        f"No module names a change with the stage: {stage.description}.", "Name the change there."
+    )
 
 
 class History:
@@ -62,7 +64,7 @@ class History:
     """
 
     def __init__(self, module: str, **notes: str) -> None:
-        self._told = told_beside(module)
+        self._told = load_data(module)
         self._notes = {**notes, **self._told.get("notes", {})}
 
     def _source(self, release: str, told: dict[str, str]) -> Source:

@@ -123,7 +123,7 @@ def combinations(shipped: Pipeline, fixes: Sequence[Change]) -> list[Pipeline]:
     """Every on/off combination of `fixes` on `shipped`: 2 to the power of their number, shipped first."""
     switches = product((False, True), repeat=len(fixes))
     chosen = [[fix for fix, on in zip(fixes, row, strict=True) if on] for row in switches]
-    return [shipped.but(*some) for some in sorted(chosen, key=len)]
+    return [shipped.with_changes(*some) for some in sorted(chosen, key=len)]
 
 
 EIGHT = combinations(SHIPPED, FIXES)
@@ -149,15 +149,15 @@ EVIDENCE_FLOOR = Change(
     Source("this workbench", "0.1.0", "workbench/retrieval/cutoff.py", "", "Never shipped elsewhere."),
 )
 
-WITH_EVIDENCE = THREE_FIXES.but(EVIDENCE_FLOOR)
+WITH_EVIDENCE = THREE_FIXES.with_changes(EVIDENCE_FLOOR)
 
 PIPELINES = (
     *EIGHT,
-    SHIPPED.but(RENORMALISED),
-    SHIPPED.but(ABSOLUTE),
-    SHIPPED.but(OR_JOIN, ABSOLUTE),
-    SHIPPED.but(TEN),
-    THREE_FIXES.but(TEN),
+    SHIPPED.with_changes(RENORMALISED),
+    SHIPPED.with_changes(ABSOLUTE),
+    SHIPPED.with_changes(OR_JOIN, ABSOLUTE),
+    SHIPPED.with_changes(TEN),
+    THREE_FIXES.with_changes(TEN),
     WORKAROUND,
     WITH_EVIDENCE,
 )

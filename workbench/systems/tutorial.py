@@ -25,7 +25,9 @@ DEPTH = Depth(multiplier=3, cap=1_000_000)
 class MinMaxDistance(ColumnStage, slot="vector_score", present="vector_rank"):
     """Min-max over the vector leg's own hits: nearest 1, farthest 0, and 1 for a single hit or equal hits."""
 
-    says: ClassVar[str] = "vector score = (farthest - distance) / (farthest - nearest) over the leg's hits"
+    description: ClassVar[str] = (
+        "vector score = (farthest - distance) / (farthest - nearest) over the leg's hits"
+    )
 
     def formula(self, of: Numbers) -> Any:
         raw = of["vector_raw"]

@@ -23,12 +23,12 @@ from workbench.cli.app import (
     SystemOptions,
 )
 from workbench.cli.memory import Folder, IndexingOptions, say_left_out
-from workbench.cli.output import put, say, tell
+from workbench.cli.output import print_error, print_output, say
 from workbench.errors import InputError, WorkbenchError
 from workbench.registry import part_of
 
 if TYPE_CHECKING:
-    from workbench_plugins.agent.contracts import Answer
+    from workbench_plugins.agent.tool_contracts import Answer
     from workbench_plugins.agent.tools import AgentTools
 
 FOR_AGENTS = "openclaw-2026.2.13+or+rrf+minmax+evidence"
@@ -60,7 +60,7 @@ class FileOptions:
 
     def tools(self, **more: Any) -> AgentTools:
         """The agent's tools with these options. Raises InputError with the choices for an unknown one."""
-        from workbench_plugins.agent.contracts import CONTRACTS
+        from workbench_plugins.agent.tool_contracts import CONTRACTS
         from workbench_plugins.agent.tools import AgentTools
 
         if self.contract not in CONTRACTS:
@@ -87,7 +87,7 @@ class ToolOptions(FileOptions):
     re_embed: ReEmbed = False
 
     def tools(self, **more: Any) -> AgentTools:
-        from workbench_plugins.agent.contracts import Citations
+        from workbench_plugins.agent.tool_contracts import Citations
 
         if self.citations not in list(Citations):
             raise InputError(
@@ -139,7 +139,7 @@ def memory_get(
 
 
 def _put(answer: Answer, fine: bool) -> None:
-    put(answer, as_json=True)
+    print_output(answer, as_json=True)
     raise typer.Exit(0 if fine else 1)
 
 
@@ -221,13 +221,13 @@ def watch(
     def failed(error: Exception) -> None:
         # An unexpected failure is a defect of the workbench: a report of it needs the traceback.
         problem = error if isinstance(error, WorkbenchError) else "".join(traceback.format_exception(error))
-        tell(f"{datetime.now():%H:%M:%S}  not synced: {problem}")
+        print_error(f"{datetime.now():%H:%M:%S}  not synced: {problem}")
 
-    tell(f"Watching {root}. Stop with Ctrl-C.")
+    print_error(f"Watching {root}. Stop with Ctrl-C.")
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         watching.Watcher([notes, *transcripts], sync, failed, timing).run(Event())
     except KeyboardInterrupt:
-        tell("Stopped.")
+        print_error("Stopped.")
     finally:
         signal.signal(signal.SIGTERM, before)

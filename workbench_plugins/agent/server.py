@@ -43,9 +43,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from workbench.errors import InputError, WorkbenchError
-from workbench.memory.data_files import told_beside
+from workbench.memory.data_files import load_data
 from workbench.safe_text import masked, visible
-from workbench_plugins.agent.contracts import failed
+from workbench_plugins.agent.tool_contracts import failed
 from workbench_plugins.agent.tools import AgentTools, side_by_side
 
 MOST_CONNECTIONS = 128
@@ -221,7 +221,7 @@ NOT_JSON_RPC = JSONRPCError(
     error=ErrorData(code=PARSE_ERROR, message="Parse error: this line is not a JSON-RPC message."),
 )
 
-TOLD = told_beside(__file__, "tools.yaml")
+TOLD = load_data(__file__, "tools.yaml")
 INSTRUCTIONS: str = TOLD["instructions"]
 DESCRIPTIONS: dict[str, str] = {
     name: text.replace("{untrusted}", TOLD["untrusted"]) for name, text in TOLD["tools"].items()

@@ -40,8 +40,8 @@ from workbench_plugins.agent.arguments import (
     SaveCase,
     checked,
 )
-from workbench_plugins.agent.contracts import SEPTEMBER, Answer, Citations, Contract, SearchOutcome
 from workbench_plugins.agent.note_files import FileMissingError, MemoryFiles
+from workbench_plugins.agent.tool_contracts import SEPTEMBER, Answer, Citations, Contract, SearchOutcome
 
 MOST_SEARCHES = 8
 SEARCH_SECONDS = 20.0
@@ -123,7 +123,7 @@ class OfCorpora(PlainStage, slot="corpus"):
     sources: tuple[str, ...]
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"corpus: keep only {' and '.join(self.sources)}"
 
     def run(self, trace: Trace, context: Context) -> Trace:

@@ -77,7 +77,9 @@ class Fetch(Depth):
 class GraphQuery(PlainStage, slot="query"):
     """The query for the graph: `graph_query`."""
 
-    says: ClassVar[str] = "MATCH = the question's tokens (3 letters, 25 stop words), and the question itself"
+    description: ClassVar[str] = (
+        "MATCH = the question's tokens (3 letters, 25 stop words), and the question itself"
+    )
 
     def run(self, trace: Trace, context: Context) -> Trace:
         return with_query(trace, context, graph_query(trace.question))
@@ -88,7 +90,7 @@ class GraphLeg(QueryLeg, number="raw score"):
     """The graph's keyword search. It only fills places that the vector leg leaves free: mostly none."""
 
     worst_raw: ClassVar[float] = 0.0
-    says: ClassVar[str] = (
+    description: ClassVar[str] = (
         "keyword leg: substrings in texts and tags, only for places that the vector leg leaves free"
     )
 
@@ -112,7 +114,9 @@ class GraphLeg(QueryLeg, number="raw score"):
 class SortKeys(PlainStage, slot="ties"):
     """The tie-breakers: hits of the vector leg, then the better match, the more important, the newer."""
 
-    says: ClassVar[str] = "ties: vector leg first, then the better match, the more important, the newer"
+    description: ClassVar[str] = (
+        "ties: vector leg first, then the better match, the more important, the newer"
+    )
 
     def reads(self) -> tuple[str, ...]:
         return "vector_rank", "vector_score", "keyword_score"
@@ -138,7 +142,7 @@ class FinalOrder(Order):
 
     ties: tuple[str, ...] = ("graph_alone", "match_below_0", "importance_below_0", "age_days")
 
-    says: ClassVar[str] = "order = by descending score, then by the sort keys, then by chunk id"
+    description: ClassVar[str] = "order = by descending score, then by the sort keys, then by chunk id"
 
 
 def adaptive_floor(scores: Any, share: float, least_kept: int = 0) -> NDArray[np.float64]:
@@ -177,7 +181,7 @@ class AdaptiveFloor(PlainStage, slot="adaptive_floor"):
     share: float = 0.15
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return (
             f"adaptive floor: if the widest gap in the top half exceeds {self.share:.0%} of the top score, "
             f"drop what scores less than the first result below the gap{self.unless}"
@@ -236,7 +240,7 @@ class LargerHalfKept(HalfKept):
 class NoAdaptiveFloor(AdaptiveFloor):
     """RECALL_ADAPTIVE_FLOOR=false: nothing is cut."""
 
-    says: ClassVar[str] = "adaptive floor: off"
+    description: ClassVar[str] = "adaptive floor: off"
 
     def floors(self, scores: Any) -> NDArray[np.float64]:
         return np.full(np.shape(scores)[:-1], np.nan)
@@ -333,7 +337,7 @@ class _GraphScore(ColumnStage, slot="keyword_score", scale="graph score", presen
 class RawGraphScore(_GraphScore):
     """The graph's raw number without a conversion: 11 for a good match (automem#190)."""
 
-    says: ClassVar[str] = "keyword score = the graph's raw score, without an upper bound"
+    description: ClassVar[str] = "keyword score = the graph's raw score, without an upper bound"
     best: ClassVar[Mapping[str, float]] = {"keyword_raw": math.inf}
 
     def formula(self, of: Numbers) -> Any:
@@ -347,7 +351,7 @@ class NormalisedGraphScore(_GraphScore, observed=("keyword_best",)):
     Source: automem 3653ddf (#191).
     """
 
-    says: ClassVar[str] = "keyword score = raw score / (3 × keywords + 3)"
+    description: ClassVar[str] = "keyword score = raw score / (3 × keywords + 3)"
     best: ClassVar[Mapping[str, float]] = {"keyword_raw": 6.0, "keyword_best": 6.0}
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
@@ -361,7 +365,7 @@ class NormalisedGraphScore(_GraphScore, observed=("keyword_best",)):
 class DeadKeyword(ColumnStage, slot="keyword_component"):
     """The graph's score for its own rows, 0 for every row of the vector leg: nearly always 0 (#128)."""
 
-    says: ClassVar[str] = (
+    description: ClassVar[str] = (
         "keyword component = keyword score for rows of the graph alone, and 0 for the others"
     )
 
@@ -393,7 +397,9 @@ class ContentKeyword(ColumnStage, slot="keyword_component", observed=("token_hit
 class SubstringKeyword(ContentKeyword):
     """Tokens match as substrings: `car` is in `carpet`. Source: automem e59e9ca, issue #128."""
 
-    says: ClassVar[str] = "keyword component = share of the tokens that the text contains, as substrings"
+    description: ClassVar[str] = (
+        "keyword component = share of the tokens that the text contains, as substrings"
+    )
 
     def searched(self, memory: Memory) -> Container[str]:
         return memory.lower
@@ -403,7 +409,7 @@ class SubstringKeyword(ContentKeyword):
 class WholeWordKeyword(ContentKeyword):
     """Only whole words match, so the token multi-hop never matches. Source: automem 591b2c7 (#150)."""
 
-    says: ClassVar[str] = "keyword component = share of the tokens that are words of the text"
+    description: ClassVar[str] = "keyword component = share of the tokens that are words of the text"
 
     def searched(self, memory: Memory) -> Container[str]:
         return memory.words
@@ -413,7 +419,7 @@ class WholeWordKeyword(ContentKeyword):
 class ClampedKeyword(WholeWordKeyword):
     """`WholeWordKeyword` with at most 1 for rows of the graph. Source: automem 3653ddf (#191)."""
 
-    says: ClassVar[str] = WholeWordKeyword.says + "; for rows of the graph at most 1"
+    description: ClassVar[str] = WholeWordKeyword.description + "; for rows of the graph at most 1"
 
     def formula(self, of: Numbers) -> Any:
         share = token_share(of["token_hits"], of["keyword_tokens"])
@@ -430,7 +436,7 @@ class TagScore(ColumnStage, slot="tag_component", observed=("tag_hits", "tokens"
     cap: int = 0
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         over = f", over at most {self.cap:g}" if self.cap > 0 else ""
         return f"tag component = share of the tokens that are a tag or a metadata term{over}"
 
@@ -448,7 +454,7 @@ class ExactScore(ColumnStage, slot="exact_component", observed=("exact",)):
     """1 if the whole question is a metadata term, else 0."""
 
     best: ClassVar[Mapping[str, float]] = {"exact": 1.0}
-    says: ClassVar[str] = "exact component = 1 if the question is a metadata term, else 0"
+    description: ClassVar[str] = "exact component = 1 if the question is a metadata term, else 0"
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
         exact = [is_exact(trace.question, one.terms) for one in memories_of(context.index, trace)]
@@ -477,7 +483,7 @@ class ImportanceScore(_StatedScore, slot="importance_component", observed=("impo
     """The importance that a memory's note states, and 0 without one."""
 
     best: ClassVar[Mapping[str, float]] = {"importance": 1.0}
-    says: ClassVar[str] = "importance component = the memory's importance, absent is 0"
+    description: ClassVar[str] = "importance component = the memory's importance, absent is 0"
 
 
 @dataclass(frozen=True)
@@ -485,7 +491,7 @@ class ConfidenceScore(_StatedScore, slot="confidence_component", observed=("conf
     """The confidence that a memory's note states, and 0 without one."""
 
     best: ClassVar[Mapping[str, float]] = {"confidence": 1.0}
-    says: ClassVar[str] = "confidence component = the memory's confidence, absent is 0"
+    description: ClassVar[str] = "confidence component = the memory's confidence, absent is 0"
 
 
 @dataclass(frozen=True)
@@ -506,7 +512,7 @@ class LinearRecency(ColumnStage, slot="recency_component", observed=("age_days",
             moment_of(self.now)
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         share = f"max(0, 1 - age in days / {self.horizon:g})"
         return f"recency component = {share}, without a date 0; {self.when}"
 
@@ -542,7 +548,7 @@ class ExponentialRecency(LinearRecency):
     """1 for a memory dated `now`, halved for every `horizon` days of age. Source: automem dbb933f (#182)."""
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         half = f"one half for each {self.horizon:g} days of age"
         return f"recency component = {half}, without a date 0; {self.when}"
 
@@ -564,7 +570,7 @@ class FinalScore(ColumnStage, slot="fusion", output="score", scale="weighted sum
     gate: float = 0.0
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         parts = " + ".join(f"{getattr(self.weights, name):g} × {name}" for name in self.names)
         off = f"; if the evidence is below {self.gate:g}, the other components count less"
         return f"score = {parts}, not normalised{off if self.gate > 0 else ''}"

@@ -18,7 +18,7 @@ from workbench.contracts import Index
 from workbench.memory.store.sqlite.fts5 import quoted
 from workbench.memory.whole_files import whole_documents
 from workbench.records import Chunk, Clause, Document, Hits, Query, Rows, Trace
-from workbench.retrieval.index_adapters import IndexAdapter, adapted, kept
+from workbench.retrieval.index_adapters import IndexAdapter, adapted, memoized
 from workbench_plugins.automem.frontmatter import BLOCK, NOTHING, FrontMatter, front_matter
 
 STOPWORDS = frozenset({
@@ -226,11 +226,11 @@ class Memories(IndexAdapter):
 class GraphOfMemories:
     """Each chunk is a memory with the tags, importance, confidence, date and metadata of its note."""
 
-    says = "a chunk is a memory; the keyword search finds substrings in texts and tags"
+    description = "a chunk is a memory; the keyword search finds substrings in texts and tags"
 
     def of(self, index: Index) -> Index:
         """The index as memories. Raises InputError for an index that has no whole documents."""
-        return Memories(index, kept(index, self, lambda: _laid(index, whole_documents(index, self))))
+        return Memories(index, memoized(index, self, lambda: _laid(index, whole_documents(index, self))))
 
 
 def _laid(index: Index, documents: Sequence[Document]) -> ArrangedMemories:

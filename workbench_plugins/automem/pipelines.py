@@ -61,7 +61,7 @@ OLD_FLOOR = TOLD.change("8df3c08", "floor-15", components.AdaptiveFloor(0.15))
 
 def _merged(before: Pipeline, name: str, release: str, issue: str, *changes: Change) -> Pipeline:
     source = replace(before.source, release=release, issue=issue)
-    return replace(before.but(*changes), name=name, source=source)
+    return replace(before.with_changes(*changes), name=name, source=source)
 
 
 SUBSTRING = _merged(DEAD_KEYWORD, "am-128-substring", "e59e9ca", "#128", SUBSTRINGS, HALF_KEPT)

@@ -29,7 +29,7 @@ from workbench.memory.sources import whole_characters
 from workbench.memory.store.sqlite.fts5 import match_expression
 from workbench.memory.whole_files import WholeFiles, whole_documents, whole_files
 from workbench.records import Chunk, Document, Hits, Query, Rows, Vector
-from workbench.retrieval.index_adapters import IndexAdapter, kept
+from workbench.retrieval.index_adapters import IndexAdapter, memoized
 from workbench_plugins.basic_memory.rows import (
     LINKS_TO,
     Block,
@@ -79,7 +79,7 @@ class Matching(Protocol):
     """The WHERE clause that applies one MATCH expression to the columns of the table."""
 
     @property
-    def says(self) -> str: ...
+    def description(self) -> str: ...
 
     @property
     def where(self) -> str:
@@ -100,7 +100,7 @@ class EachColumn:
     columns: tuple[str, ...] = ("title", "content_stems")
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return " OR ".join(f"{column} MATCH" for column in self.columns)
 
     @property
@@ -118,7 +118,7 @@ class OneMatch:
     columns: tuple[str, ...] = ("title", "content_stems")
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"one MATCH over {' and '.join(self.columns)}"
 
     @property
@@ -396,10 +396,10 @@ class NotesLayout:
         return rows_beside(names, bodies, self.project)
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return (
             f"whole notes of the project {self.project}, with the body in content_snippet and up to "
-            f"{LONGEST_STEMS:,} characters in content_stems; {self.matching.says}"
+            f"{LONGEST_STEMS:,} characters in content_stems; {self.matching.description}"
         )
 
     def of(self, index: Index) -> Index:
@@ -412,4 +412,4 @@ class NotesLayout:
         def arranged() -> ArrangedNotes:
             return lay_out(index, whole_documents(index, self), self)
 
-        return NoteIndex(index, kept(index, key, arranged), self.matching)
+        return NoteIndex(index, memoized(index, key, arranged), self.matching)

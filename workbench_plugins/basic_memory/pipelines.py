@@ -20,14 +20,20 @@ from workbench.memory.store.sqlite.store import LARGEST_KNN
 from workbench.records import DropKind, Threshold, Trace
 from workbench.retrieval.columns import ColumnStage, Names, Numbers, filled
 from workbench.retrieval.cutoff import Limit, Order, dropped
+from workbench.retrieval.formula_export import as_data, step
 from workbench.retrieval.fusion import Fusion, OneLeg, max_plus_min
 from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg, with_leg
 from workbench.retrieval.pipeline import Change, Pipeline
 from workbench.retrieval.scoring import over_largest
-from workbench.retrieval.written import as_data, step
 from workbench.systems.history import History, ReleaseLine
+from workbench_plugins.basic_memory.ngram_search import (
+    WORDS,
+    AnyWordBesideScripts,
+    EachWordApart,
+    NotesWithNgrams,
+)
 from workbench_plugins.basic_memory.notes import EachColumn, NotesLayout, OneMatch
-from workbench_plugins.basic_memory.query import (
+from workbench_plugins.basic_memory.query_preparation import (
     STOPWORDS,
     AnyPlainWord,
     AnyToken,
@@ -37,7 +43,6 @@ from workbench_plugins.basic_memory.query import (
     PunctuationMakesAPhrase,
     PunctuationStripped,
 )
-from workbench_plugins.basic_memory.scripts import WORDS, AnyWordBesideScripts, EachWordApart, NotesWithNgrams
 
 Ranges = Mapping[str, tuple[float, float]]
 
@@ -91,7 +96,7 @@ class NoteVectorLeg(VectorLeg):
     depth: Depth = PageDepth()
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"vector leg: a note is as near as its nearest chunk, {self.depth}"
 
     def run(self, trace: Trace, context: Context) -> Trace:
@@ -107,7 +112,7 @@ class NoteVectorLeg(VectorLeg):
 class KeywordOverLargest(ColumnStage, slot="keyword_score", scale="over largest", present="keyword_rank"):
     """The keyword score: `over_largest` of |bm25|."""
 
-    says: ClassVar[str] = "keyword score = |bm25| / the leg's largest |bm25|, so the best is always 1"
+    description: ClassVar[str] = "keyword score = |bm25| / the leg's largest |bm25|, so the best is always 1"
 
     def formula(self, of: Numbers) -> Any:
         largest = np.maximum(np.abs(of.least("keyword_raw")), np.abs(of.greatest("keyword_raw")))
@@ -118,7 +123,7 @@ class KeywordOverLargest(ColumnStage, slot="keyword_score", scale="over largest"
 class Similarity(ColumnStage, slot="similarity", scale="cosine, ≥ 0", present="vector_rank"):
     """The vector leg's distance as `similarity`."""
 
-    says: ClassVar[str] = "similarity = max(0, 1 - cosine distance)"
+    description: ClassVar[str] = "similarity = max(0, 1 - cosine distance)"
 
     def formula(self, of: Numbers) -> Any:
         return similarity(of["vector_raw"])
@@ -139,7 +144,7 @@ class MinSimilarity(
     least: float = 0.55
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"min similarity: the vector leg drops what is less similar than {self.least:g}"
 
     def formula(self, of: Numbers) -> Any:
@@ -173,7 +178,7 @@ class ScoredRRF(ColumnStage, slot="fusion", output="score"):
     least: float = 0.1
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return (
             f"score = Σ over legs of max(score / the leg's largest, {self.least:g}) / ({self.k:g} + rank), "
             "where absent adds nothing"
@@ -196,7 +201,7 @@ class LargerPlusShare(Fusion):
     share: float = 0.3
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"score = the larger of vector (score) and keyword (score), plus {self.share:g} × the smaller"
 
     def part(self, of: Numbers, leg: str) -> Any:
@@ -265,7 +270,7 @@ MIN_SIMILARITY_0 = min_similarity(0.0)
 
 
 def _profile(name: str, before: Pipeline, commit: str, *changes: Change) -> Pipeline:
-    return replace(before.but(*changes), name=name, source=TOLD.release(commit))
+    return replace(before.with_changes(*changes), name=name, source=TOLD.release(commit))
 
 
 DEAD_FTS = _profile("bm-dead-fts", SCORED_RRF, "232f4690", FUSION)
@@ -288,13 +293,13 @@ ONE_MATCH = replace(
 PIPELINES = (
     SCORED_RRF,
     DEAD_FTS,
-    DEAD_FTS.but(PUNCTUATION),
+    DEAD_FTS.with_changes(PUNCTUATION),
     UNGATED,
     GATED,
     CJK_REGRESS,
     ONE_MATCH,
     HEAD,
-    HEAD.but(MIN_SIMILARITY_0),
+    HEAD.with_changes(MIN_SIMILARITY_0),
     RELEASE_0_24,
 )
 

@@ -18,10 +18,17 @@ from workbench.contracts import Context, Index
 from workbench.errors import InputError
 from workbench.memory.whole_files import whole_documents
 from workbench.records import Clause, Hits, Query, Rows, Trace
-from workbench.retrieval.index_adapters import IndexAdapter, kept
+from workbench.retrieval.index_adapters import IndexAdapter, memoized
 from workbench.retrieval.query import with_query
+from workbench_plugins.basic_memory.ngram_search import (
+    has_own_syntax,
+    ngrams,
+    pairs,
+    runs,
+    words_beside_scripts,
+)
 from workbench_plugins.basic_memory.notes import EachColumn, Note, NotesLayout, note_of
-from workbench_plugins.basic_memory.query import (
+from workbench_plugins.basic_memory.query_preparation import (
     POSTGRES_EDGES,
     AnyToken,
     AnyUnicodeToken,
@@ -30,13 +37,6 @@ from workbench_plugins.basic_memory.query import (
     any_prefix,
     is_boolean,
     strict_tsquery,
-)
-from workbench_plugins.basic_memory.scripts import (
-    has_own_syntax,
-    ngrams,
-    pairs,
-    runs,
-    words_beside_scripts,
 )
 from workbench_plugins.stores.pipelines import TextIndex, text_table
 from workbench_plugins.stores.tsquery import quoted, tsquery
@@ -172,7 +172,7 @@ class RankedNotesLayout:
     """Whether the table has the n-grams of scripts without spaces."""
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return (
             f"whole notes of the project {self.project}, title and content_stems in a tsvector of {CONFIG}, "
             f"and the body in pieces of {PIECE:,} characters"
@@ -192,13 +192,13 @@ class RankedNotesLayout:
             rows = [(row, text) for row, (text, *_) in enumerate(texts)]
             rows += [(row, text) for row, (_, *some) in enumerate(texts) for text in some]
             keys = [f"{documents[row].path}#{place}" for place, (row, _) in enumerate(rows)]
-            table = text_table(index, self.says, keys, [text for _, text in rows], CONFIG)
+            table = text_table(index, self.description, keys, [text for _, text in rows], CONFIG)
             grams = [ngrams(text) if self.ngrams else "" for _, text in rows]
-            beside = text_table(index, self.says, keys, grams, "simple")
+            beside = text_table(index, self.description, keys, grams, "simple")
             return NoteTable(table, beside, np.array([row for row, _ in rows], np.int64), len(documents))
 
         assert isinstance(inner, IndexAdapter)
-        return RankedNoteIndex(inner, kept(index, (type(self), self.project, self.ngrams), made))
+        return RankedNoteIndex(inner, memoized(index, (type(self), self.project, self.ngrams), made))
 
 
 def padded_tsquery(question: str) -> str:
@@ -220,7 +220,7 @@ class EachOperand(PunctuationMakesAPhrase):
     parentheses: bool = True
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"tsquery = every word without {POSTGRES_EDGES} at its ends, as a prefix, joined with &"
 
     def run(self, trace: Trace, context: Context) -> Trace:

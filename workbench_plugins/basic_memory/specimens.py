@@ -8,17 +8,22 @@ from workbench_plugins.engines.museum import Reports
 TOLD = Reports(__file__)
 
 SPECIMENS = (
-    TOLD.searched("basic-memory-dead-full-text", bm.DEAD_FTS, bm.DEAD_FTS.but(bm.PUNCTUATION)),
+    TOLD.searched("basic-memory-dead-full-text", bm.DEAD_FTS, bm.DEAD_FTS.with_changes(bm.PUNCTUATION)),
     TOLD.searched(
-        "basic-memory-ungated-relaxation", bm.UNGATED, bm.UNGATED.but(bm.GATE), lambda answer: not answer
+        "basic-memory-ungated-relaxation",
+        bm.UNGATED,
+        bm.UNGATED.with_changes(bm.GATE),
+        lambda answer: not answer,
     ),
     TOLD.searched("basic-memory-title-buries-body", bm.CJK_REGRESS, bm.ONE_MATCH),
-    TOLD.searched("basic-memory-possessive-s", bm.CJK_REGRESS, bm.CJK_REGRESS.but(bm.UNICODE_TOKENS)),
-    TOLD.searched("basic-memory-non-latin-never-relaxed", bm.GATED, bm.GATED.but(bm.UNICODE_TOKENS)),
+    TOLD.searched(
+        "basic-memory-possessive-s", bm.CJK_REGRESS, bm.CJK_REGRESS.with_changes(bm.UNICODE_TOKENS)
+    ),
+    TOLD.searched("basic-memory-non-latin-never-relaxed", bm.GATED, bm.GATED.with_changes(bm.UNICODE_TOKENS)),
     TOLD.searched(
         "basic-memory-diluted-score",
         bm.SCORED_RRF,
-        bm.SCORED_RRF.but(bm.FUSION),
+        bm.SCORED_RRF.with_changes(bm.FUSION),
         lambda answer: max(answer.values()) >= 0.5,
     ),
 )

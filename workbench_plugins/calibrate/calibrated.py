@@ -23,8 +23,8 @@ from workbench.retrieval.query import unicode_words
 from workbench.retrieval.settings import with_settings
 from workbench.tables import Part, Table, numbers
 from workbench_plugins.calibrate.floors import Floored, Values, levels
-from workbench_plugins.calibrate.made import MadeLabels
 from workbench_plugins.calibrate.promise import Promise, allowed, check_enough, fewest, upper
+from workbench_plugins.calibrate.synthetic_negatives import MadeLabels
 from workbench_plugins.rerank import Rerank
 
 ACCEPTED = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)

@@ -15,7 +15,7 @@ from workbench.cli.app import (
     RerankOptions,
     labelled,
 )
-from workbench.cli.output import put, tell
+from workbench.cli.output import print_error, print_output
 from workbench.errors import InputError
 
 
@@ -62,11 +62,11 @@ def calibrate(
     from workbench.measure.questions import check_targets
     from workbench.retrieval.index_adapters import CachedIndex
     from workbench_plugins.calibrate.calibrated import calibrated
+    from workbench_plugins.calibrate.calibration_file import calibration_of
+    from workbench_plugins.calibrate.calibration_file import save as keep
     from workbench_plugins.calibrate.floors import with_floor
-    from workbench_plugins.calibrate.made import MAKE, MadeLabels
     from workbench_plugins.calibrate.promise import Promise
-    from workbench_plugins.calibrate.stored import calibration_of
-    from workbench_plugins.calibrate.stored import save as keep
+    from workbench_plugins.calibrate.synthetic_negatives import MAKE, MadeLabels
 
     if make is not None and make not in MAKE:
         raise InputError(f"There is no way {make!r} to make questions.", f"Choose {' or '.join(MAKE)}.")
@@ -81,7 +81,7 @@ def calibrate(
         made = MadeLabels(make, MAKE[make](labels.questions, floored, index)) if make else None
         found = calibrated(asked, evaluation, index, promise, made)
         kept = calibration_of(found, opened, on, changes.rerank or "")
-    put({**found.as_json(), "calibration": kept.model_dump()} if as_json else found, as_json)
+    print_output({**found.as_json(), "calibration": kept.model_dump()} if as_json else found, as_json)
     if save is not None:
         keep(kept, save)
-        tell(f"Kept in {save}. Use it: --set calibration={save}")
+        print_error(f"Kept in {save}. Use it: --set calibration={save}")

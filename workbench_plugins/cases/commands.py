@@ -22,7 +22,7 @@ from workbench.cli.app import (
     System,
     SystemOptions,
 )
-from workbench.cli.output import put, tell
+from workbench.cli.output import print_error, print_output
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.measure.questions import load_questions
@@ -33,6 +33,7 @@ from workbench.retrieval.pipeline import search
 from workbench.retrieval.query import check_question
 from workbench.safe_text import counted
 from workbench_plugins.cases import SUFFIX, making
+from workbench_plugins.cases.case_results import CaseRun, Matrix
 from workbench_plugins.cases.exporting import FORMS, exported
 from workbench_plugins.cases.model import (
     Case,
@@ -45,7 +46,6 @@ from workbench_plugins.cases.model import (
 )
 from workbench_plugins.cases.redact import redacted
 from workbench_plugins.cases.report import case_html, case_markdown
-from workbench_plugins.cases.results import CaseRun, Matrix
 from workbench_plugins.cases.running import (
     MOST_RETURNED,
     run_case,
@@ -113,10 +113,10 @@ def new(
     with where.opened() as opened:
         made = making.case_of(cleaned, asked, opened, expected, vectors=making.travelling(vectors))
         here = search(cleaned, asked, opened).paths()
-    _save(made.but(known_bug=known_bug, references=reference or []), out, overwrite)
+    _save(made.with_changes(known_bug=known_bug, references=reference or []), out, overwrite)
     observed = made.questions[0].observed
     if observed and observed.returned is not None and list(observed.returned) != here[:MOST_RETURNED]:
-        tell(
+        print_error(
             f"The case returns {', '.join(observed.returned) or 'nothing'}, and the memory itself "
             f"{', '.join(here) or 'nothing'}. {asked.name} reads more than this case carries. So this "
             "case does not show what you see."
@@ -127,8 +127,10 @@ def _save(made: Case, out: Path | None, overwrite: bool) -> None:
     """Writes a case, by default to a file here with a name from its question, and says what it holds."""
     file = save_case(made, out or Path(making.file_name(made)), overwrite)
     size = file.stat().st_size
-    put(f"{file}: {counted(len(made.memory.notes or ()), 'note')}, {made.words:,} words, {size:,} bytes.")
-    tell(f"Run it: workbench case run {file}")
+    print_output(
+        f"{file}: {counted(len(made.memory.notes or ()), 'note')}, {made.words:,} words, {size:,} bytes."
+    )
+    print_error(f"Run it: workbench case run {file}")
 
 
 def _expected(**given: Any) -> Expected:
@@ -177,7 +179,7 @@ def export(
         file = folder / FORMS[to].format(re.sub(r"\W+", "_", loaded.path.name.removesuffix(SUFFIX)))
         with replaced(file, overwrite) as out:
             out.write(text)
-        put(f"{file}")
+        print_output(f"{file}")
         return
     if what not in ("museum", "questions"):
         raise InputError(f"There is nothing called {what!r} to export.", "Use museum or questions.")
@@ -187,8 +189,8 @@ def export(
     make_folder(folder)
     if asked is None:
         written, left_out = making.export_museum(folder, overwrite)
-        put(f"{folder}: {counted(len(written), 'case')}.")
-        put("\n".join(f"No case: {name}, since {reason}." for name, reason in left_out.items()))
+        print_output(f"{folder}: {counted(len(written), 'case')}.")
+        print_output("\n".join(f"No case: {name}, since {reason}." for name, reason in left_out.items()))
     else:
         with where.opened() as opened:
             made = making.case_of_questions(asked, SystemOptions().pipeline(system), opened)
@@ -223,11 +225,11 @@ def run(
         fine = fine and ran.holds
         printed.append({"file": str(one.path), **ran.as_json()})
         if not as_json and isinstance(ran, Matrix):
-            put(f"{one.path}")
+            print_output(f"{one.path}")
         if not as_json:
-            put(ran)
+            print_output(ran)
     if as_json:
-        put(printed, as_json)
+        print_output(printed, as_json)
     raise typer.Exit(0 if fine else 1)
 
 
@@ -248,11 +250,11 @@ def redact(
     written = save_case(made.case, out or beside(file, "redacted"), overwrite)
     if as_json:
         proof = {**vars(made.proof), "complete": made.proof.complete}
-        put({"file": str(written), "proof": proof, "remains": list(made.remains)}, as_json)
+        print_output({"file": str(written), "proof": proof, "remains": list(made.remains)}, as_json)
     else:
-        put(f"{written}\n\nBoth cases were run:\n{made.proof}\n")
-        put("This may still identify somebody; you decide:")
-        put("\n".join(f"- {one}" for one in made.remains))
+        print_output(f"{written}\n\nBoth cases were run:\n{made.proof}\n")
+        print_output("This may still identify somebody; you decide:")
+        print_output("\n".join(f"- {one}" for one in made.remains))
     raise typer.Exit(0 if made.proof.complete else 1)
 
 
@@ -272,10 +274,10 @@ def shrink(
     known = {one.system.name for one in loaded.case.elsewhere}
     more = [Elsewhere(system=CaseSystem(name=name)) for name in passing_on or () if name not in known]
     update = {"elsewhere": [*loaded.case.elsewhere, *more]}
-    made = shrink_file(replace(loaded, case=loaded.case.but(**update)))
+    made = shrink_file(replace(loaded, case=loaded.case.with_changes(**update)))
     before, after = loaded.case.words, made.words
-    put(f"{file}: {counted(len(made.memory.notes or ()), 'note')}, {after:,} of {before:,} words.")
-    put(f"The original is {original_of(file)}.")
+    print_output(f"{file}: {counted(len(made.memory.notes or ()), 'note')}, {after:,} of {before:,} words.")
+    print_output(f"The original is {original_of(file)}.")
 
 
 def beside(file: Path, what: str) -> Path:
@@ -302,14 +304,14 @@ def report(
     try:
         matrix = run_releases(loaded.case, folder=loaded.folder) if releases else None
     except InputError as error:
-        tell(error.problem)
+        print_error(error.problem)
         matrix = None
     if html is None:
-        put(case_markdown(ran, matrix).rstrip("\n"))
+        print_output(case_markdown(ran, matrix).rstrip("\n"))
     else:
         with replaced(html) as out:
             out.write(case_html(ran, matrix))
-        put(f"{html}")
+        print_output(f"{html}")
 
 
 def save_trace(out: Path, trace: Trace, index: Index, target: str) -> None:
@@ -329,4 +331,4 @@ def save_diagnosis(out: Path, found: Any, index: Index) -> None:
 
 def _save_search(made: Case, out: Path) -> None:
     save_case(made, out)
-    tell(f"Saved as a case. Run it: workbench case run {out}")
+    print_error(f"Saved as a case. Run it: workbench case run {out}")

@@ -7,7 +7,7 @@ from pathlib import Path
 from workbench.cli.app import (
     AsJson,
 )
-from workbench.cli.output import put
+from workbench.cli.output import print_output
 from workbench.retrieval.pipeline import Change
 from workbench.systems import openclaw
 from workbench_plugins.cases.model import Case, load_case
@@ -22,12 +22,12 @@ def demo(as_json: AsJson = False) -> None:
     run = run_case(case)
     saved = saving(case)
     if as_json:
-        put({**run.as_json(), "saved_by": saved}, as_json)
+        print_output({**run.as_json(), "saved_by": saved}, as_json)
         return
-    put(run)
-    put("One of these changes alone would save it:" if saved else "No single change would save it.")
-    put("\n".join(f"  {name}: {says}" for name, says in saved.items()))
-    put("Next: workbench lab (the lessons), or workbench index FOLDER (your own notes).")
+    print_output(run)
+    print_output("One of these changes alone would save it:" if saved else "No single change would save it.")
+    print_output("\n".join(f"  {name}: {description}" for name, description in saved.items()))
+    print_output("Next: workbench lab (the lessons), or workbench index FOLDER (your own notes).")
 
 
 def saving(case: Case) -> dict[str, str]:
@@ -35,5 +35,5 @@ def saving(case: Case) -> dict[str, str]:
     here = pipeline_of_case(case.system)
     slots = {one.slot for one in here.stages}
     changes = [one for one in vars(openclaw).values() if isinstance(one, Change) and one.stage.slot in slots]
-    runs = run_on(case, [here.but(one) for one in changes])
-    return {one.name: one.stage.says for one, run in zip(changes, runs, strict=True) if run.holds}
+    runs = run_on(case, [here.with_changes(one) for one in changes])
+    return {one.name: one.stage.description for one, run in zip(changes, runs, strict=True) if run.holds}

@@ -7,11 +7,11 @@ import re
 from typing import Any
 
 from workbench.errors import InputError, unknown_name
-from workbench.memory.data_files import told_beside
+from workbench.memory.data_files import load_data
 from workbench.retrieval.columns import parameters
 from workbench.retrieval.pipeline import Pipeline
 from workbench.safe_text import one_line
-from workbench_plugins.cases.indexing import opened_memory, packed
+from workbench_plugins.cases.case_index import opened_memory, packed
 from workbench_plugins.cases.making import carried
 from workbench_plugins.cases.model import CaseFile
 from workbench_plugins.cases.running import pipeline_of_case
@@ -28,7 +28,7 @@ def exported(case: CaseFile, to: str, project: str) -> str:
     """
     if to not in FORMS:
         raise unknown_name("kind of test", to, FORMS, f"Choose {' or '.join(FORMS)}.")
-    templates = told_beside(__file__, "exports.toml")
+    templates = load_data(__file__, "exports.toml")
     known = templates[f"{to}_for"]
     if project not in known:
         raise unknown_name("project", project, known, f"{to} is written for {', '.join(known)}.")

@@ -26,7 +26,7 @@ from workbench.retrieval.index_adapters import innermost
 from workbench.retrieval.pipeline import Pipeline, Source
 from workbench.safe_text import counted
 from workbench_plugins.cases import SUFFIX
-from workbench_plugins.cases.indexing import Numbers, packed
+from workbench_plugins.cases.case_index import Numbers, packed
 from workbench_plugins.cases.model import (
     Case,
     CaseAnnotations,
@@ -91,10 +91,10 @@ def case_of_questions(
     ]
     title = f"{pipeline.name}: {counted(len(asked), 'question')}"
     run = run_case(_case(asked, pipeline, index, vectors, title))
-    known = ["" if one.holds else f"{pipeline.name}: {one.says}" for one in run.answers]
+    known = ["" if one.holds else f"{pipeline.name}: {one.description}" for one in run.answers]
     case = with_observations(run)
-    seen = [one.but(known_bug=bug) for one, bug in zip(case.questions, known, strict=True)]
-    return case.but(questions=seen)
+    seen = [one.with_changes(known_bug=bug) for one, bug in zip(case.questions, known, strict=True)]
+    return case.with_changes(questions=seen)
 
 
 def _case(
@@ -177,7 +177,7 @@ def carried(
         axes={axis: list(words) for axis, words in axes.items()} if axes else None,
     )
     questions = [
-        one.but(
+        one.with_changes(
             vector=None if vectors == "none" else packed(index.embed(one.question), vectors),
             words=reader.question_words(one.question, inner, pipeline) if reader and windows else None,
         )
@@ -190,7 +190,7 @@ def _reader(pipeline: Pipeline | None) -> ModuleType | None:
     """The module for what a model has read word by word; None for a pipeline that cannot read it."""
     if pipeline is None or pipeline.layout is None or "passages" not in declared("layout"):
         return None
-    return import_module("workbench_plugins.cases.windows")
+    return import_module("workbench_plugins.cases.case_passages")
 
 
 def _packed(vector: Vector | None, path: str, numbers: Numbers) -> str:
@@ -225,7 +225,8 @@ def _note(
         more = any(one != CasePassage() for one in given)
         return CaseNote(path=path, source=kind, text=text, passages=given if more else None)
     passages = [
-        one.but(lines=(first, last), text=text) for one, (text, first, last) in zip(given, here, strict=True)
+        one.with_changes(lines=(first, last), text=text)
+        for one, (text, first, last) in zip(given, here, strict=True)
     ]
     return CaseNote(path=path, source=kind, passages=passages)
 
@@ -325,7 +326,7 @@ def case_of_specimen(specimen: Specimen) -> Case:
     run = run_case(case)
     if run.holds:
         with_scores = CaseQuestion(question=question, expect=Expected(same_as=good, scores=True))
-        run = run_case(case.but(questions=[with_scores]))
+        run = run_case(case.with_changes(questions=[with_scores]))
     return with_observations(run)
 
 

@@ -65,7 +65,7 @@ class CasePart(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    def but(self, **values: Any) -> Self:
+    def with_changes(self, **values: Any) -> Self:
         """The part with other values, which are not checked again."""
         return self.model_copy(update=values)
 

@@ -17,8 +17,8 @@ from workbench_plugins.cases import SUFFIX, is_case
 
 if TYPE_CHECKING:
     from workbench.retrieval.pipeline import Pipeline
+    from workbench_plugins.cases.case_results import Answered, CaseRun
     from workbench_plugins.cases.model import CaseFile
-    from workbench_plugins.cases.results import Answered, CaseRun
 
 UPDATE = "--case-update"
 
@@ -105,8 +105,8 @@ class CollectedCase(pytest.File):
         if run.holds == holds:
             return
         wrong = next((one for one in run.answers if one.holds != holds), run.answers[0])
-        says = "hold" if holds else "fail"
-        problem = f"The case states that its expectations {says} on {pipeline.name}, and they do not."
+        description = "hold" if holds else "fail"
+        problem = f"The case states that its expectations {description} on {pipeline.name}, and they do not."
         raise _unmet(wrong, run, problem)
 
 

@@ -382,7 +382,7 @@ def redacted(case: Case, folder: Path | None = None) -> Redaction:
         proof = _proved(before, after, names)
         if proof.same_failure and (best is None or proof.complete or proof.releases > best.proof.releases):
             run = after.systems[0]
-            made = run.case.but(compared=_compared(before, after))
+            made = run.case.with_changes(compared=_compared(before, after))
             best = Redaction(
                 with_observations(replace(run, case=made)), proof, kind, tuple(_remains(plain, names))
             )
@@ -406,7 +406,7 @@ def _plain_systems(case: Case, folder: Path | None) -> Case:
             return system_of_case(pipeline_of_case(part, folder))
         if not isinstance(part, CasePart):
             return part
-        return part.but(**{name: plain(value) for name, value in part})
+        return part.with_changes(**{name: plain(value) for name, value in part})
 
     made: Case = plain(case)
     return made
@@ -432,8 +432,8 @@ def _vocabulary(case: Case) -> Iterator[str]:
 
 
 def _replaced(case: Case, names: Pseudonyms) -> Case:
-    questions = [one.but(observed=None) for one in _in_other_words(case.questions, names)]
-    return case.but(
+    questions = [one.with_changes(observed=None) for one in _in_other_words(case.questions, names)]
+    return case.with_changes(
         title=f"{case.system.called}: a redacted case",
         note=REDACTED,
         questions=questions,
@@ -460,7 +460,7 @@ def _in_other_words(part: Any, names: Pseudonyms) -> Any:
             update[name] = [names.path(one) for one in value] if name == "order" else names.path(value)
         else:
             update[name] = _in_other_words(value, names)
-    return part.but(**update)
+    return part.with_changes(**update)
 
 
 # The proof

@@ -23,8 +23,7 @@ from workbench.tables import (
     markdown_table,
 )
 from workbench.terminal import text_of
-from workbench_plugins.cases.model import case_text
-from workbench_plugins.cases.results import (
+from workbench_plugins.cases.case_results import (
     Answered,
     CaseRun,
     Matrix,
@@ -32,6 +31,7 @@ from workbench_plugins.cases.results import (
     observed_text,
     verdict_text,
 )
+from workbench_plugins.cases.model import case_text
 
 
 def answer_text(one: Answered, run: CaseRun, problem: str) -> str:
@@ -61,7 +61,7 @@ def _parts(run: CaseRun, matrix: Matrix | None) -> Iterator[tuple[str, Any]]:
     for one in run.answers:
         yield "heading", one.asked.question
         yield "answer", one
-        yield "why", one.explanation.text() if one.explanation else answer_text(one, run, one.says)
+        yield "why", one.explanation.text() if one.explanation else answer_text(one, run, one.description)
     if matrix:
         yield "heading", "Releases"
         yield "matrix", matrix.verdicts_table()

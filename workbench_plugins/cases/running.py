@@ -24,12 +24,12 @@ from workbench.retrieval.explain import Explanation, explain
 from workbench.retrieval.legs import legs_of
 from workbench.retrieval.pipeline import Change, Difference, Pipeline, search
 from workbench.retrieval.settings import has_parameter, with_settings
+from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.history import changes_of, line_of
 from workbench.systems.languages import is_configuration, with_keys_of_any_language
-from workbench.systems.registry import SYSTEMS
-from workbench_plugins.cases.indexing import beside, opened_memory
+from workbench_plugins.cases.case_index import beside, opened_memory
+from workbench_plugins.cases.case_results import Answered, CaseRun, Matrix
 from workbench_plugins.cases.model import Case, CaseQuestion, CaseSystem, Expected, Observed, read_plain
-from workbench_plugins.cases.results import Answered, CaseRun, Matrix
 
 
 def pipeline_of_case(system: CaseSystem, folder: Path | None = None) -> Pipeline:
@@ -52,7 +52,7 @@ def pipeline_of_case(system: CaseSystem, folder: Path | None = None) -> Pipeline
     for name in system.changes:
         if name not in known:
             raise unknown_name("change", name, known, f"{system.name} takes {', '.join(known) or 'none'}.")
-        pipeline = pipeline.but(known[name])
+        pipeline = pipeline.with_changes(known[name])
     (pipeline,), slots = with_keys_of_any_language([pipeline], system.settings)
     return with_settings(pipeline.asking(system.limit, system.min_score), slots)
 
@@ -135,7 +135,7 @@ def _from(base: Pipeline, pipeline: Pipeline) -> CaseSystem | None:
                 change = _change(base.name, one)
                 if change is not None:
                     changes.append(change.name)
-                    made = made.but(change)
+                    made = made.with_changes(change)
                 settings += _settings(made, one)
     limit = None if limit is None else int(limit)
     found = CaseSystem(name=base.name, changes=changes, settings=settings, limit=limit, min_score=min_score)
@@ -293,8 +293,8 @@ def _release_verdicts(case: Case, folder: Path | None, index: Index) -> dict[str
 
 def with_observations(run: CaseRun) -> Case:
     """The case with what this run observed in each question."""
-    questions = [one.asked.but(observed=one.observed) for one in run.answers]
-    return run.case.but(questions=questions)
+    questions = [one.asked.with_changes(observed=one.observed) for one in run.answers]
+    return run.case.with_changes(questions=questions)
 
 
 def judged(

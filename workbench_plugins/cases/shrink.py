@@ -25,7 +25,7 @@ from workbench.memory.files import replaced
 from workbench.progress import progress_bar
 from workbench.retrieval.query import BLANKS
 from workbench.safe_text import counted
-from workbench_plugins.cases.indexing import (
+from workbench_plugins.cases.case_index import (
     chunker_of,
     cosines_alone,
     cut_note,
@@ -66,15 +66,17 @@ def frozen(case: Case, folder: Path | None, cosines: bool = True) -> Case:
         of_questions, dimensions = short, len(short[0])
     written = iter(of_passages)
     notes = [
-        note.but(passages=[one.but(vector=next(written), windows=None) for one in cut.given])
+        note.with_changes(
+            passages=[one.with_changes(vector=next(written), windows=None) for one in cut.given]
+        )
         for note, cut in cuts
     ]
     kind = "cosines" if cosines else "float32"
     model = {"vectors": kind, "dimensions": dimensions, "axes": None}
-    return with_notes(case, notes).but(
-        model=case.model.but(**model),
+    return with_notes(case, notes).with_changes(
+        model=case.model.with_changes(**model),
         questions=[
-            one.but(vector=vector, words=None)
+            one.with_changes(vector=vector, words=None)
             for one, vector in zip(case.questions, of_questions, strict=True)
         ],
     )
@@ -87,10 +89,10 @@ def in_passages(case: Case) -> Case:
     for note in case.memory.notes or ():
         cut = cut_note(note, chunker)
         passages = [
-            given.but(lines=(one.start_line, one.end_line), text=one.text)
+            given.with_changes(lines=(one.start_line, one.end_line), text=one.text)
             for one, given in zip(cut.passages, cut.given, strict=True)
         ]
-        notes.append(note.but(text=None, passages=passages))
+        notes.append(note.with_changes(text=None, passages=passages))
     return with_notes(case, notes)
 
 
@@ -99,14 +101,14 @@ def in_texts(note: CaseNote) -> CaseNote:
     passages = note.passages or []
     if note.text is not None or len(passages) != 1 or passages[0].annotations:
         return note
-    rest = passages[0].but(lines=None, text=None)
-    return note.but(text=passages[0].text, passages=None if rest == CasePassage() else [rest])
+    rest = passages[0].with_changes(lines=None, text=None)
+    return note.with_changes(text=passages[0].text, passages=None if rest == CasePassage() else [rest])
 
 
 def with_notes(case: Case, notes: Sequence[CaseNote]) -> Case:
     """The case with other notes."""
-    memory = case.memory.but(notes=list(notes), folder=None)
-    return case.but(memory=memory)
+    memory = case.memory.with_changes(notes=list(notes), folder=None)
+    return case.with_changes(memory=memory)
 
 
 Item = TypeVar("Item")
@@ -226,7 +228,7 @@ def shrunk(
         )
     with progress_bar(desc="shrinking", unit=" runs", disable=True if quiet else None) as bar:
         names = [pipeline_of_case(case.system, folder).name, *(name for name, _ in wanted.releases)]
-        case = case.but(compared=list(dict.fromkeys(names)))
+        case = case.with_changes(compared=list(dict.fromkeys(names)))
         work = Shrinking(case, wanted, folder, kept, bar)
         _freeze(work)
         _questions(work)
@@ -284,7 +286,7 @@ def _questions(work: Shrinking) -> None:
     failing = [number for number, (holds, _, _) in enumerate(work.wanted.reasons) if not holds]
 
     def only(numbers: Sequence[int]) -> tuple[Case, Verdicts]:
-        chosen = work.now.but(questions=[work.now.questions[number] for number in numbers])
+        chosen = work.now.with_changes(questions=[work.now.questions[number] for number in numbers])
         wanted = Verdicts(
             tuple(work.wanted.reasons[number] for number in numbers),
             work.wanted.elsewhere,
@@ -306,8 +308,8 @@ def _changes(work: Shrinking) -> None:
     for name in ("changes", "settings"):
 
         def with_items(some: Sequence[str], name: str = name) -> Case:
-            system = work.now.system.but(**{name: list(some)})
-            return work.now.but(system=system)
+            system = work.now.system.with_changes(**{name: list(some)})
+            return work.now.with_changes(system=system)
 
         _smaller(work, getattr(work.now.system, name), with_items, none=True)
 
@@ -336,7 +338,9 @@ def _passages(work: Shrinking) -> None:
     def only(some: Sequence[TextPart]) -> Case:
         wanted = {(one.note, one.passage) for one in some}
         kept = [
-            note.but(passages=[p for n, p in enumerate(note.passages or ()) if (number, n) in wanted])
+            note.with_changes(
+                passages=[p for n, p in enumerate(note.passages or ()) if (number, n) in wanted]
+            )
             if note.text is None
             else note
             for number, note in enumerate(notes)
@@ -392,10 +396,10 @@ def _only(case: Case, some: Sequence[TextPart]) -> Case:
             texts.get((number, n), "").strip() or _first_word(old) for n, old in enumerate(_texts_of(note))
         ]
         if note.text is not None:
-            notes.append(note.but(text=new[0]))
+            notes.append(note.with_changes(text=new[0]))
         else:
             passages = zip(note.passages or (), new, strict=True)
-            notes.append(note.but(passages=[one.but(text=text) for one, text in passages]))
+            notes.append(note.with_changes(passages=[one.with_changes(text=text) for one, text in passages]))
     return with_notes(case, notes)
 
 
@@ -415,4 +419,4 @@ def _finished(work: Shrinking) -> Case:
     case = work.now
     (run,) = run_on(case, [pipeline_of_case(case.system, work.folder)], folder=work.folder)
     note = case.note if SHRUNK in case.note else f"{case.note} {SHRUNK}".strip()
-    return with_observations(run).but(note=note)
+    return with_observations(run).with_changes(note=note)

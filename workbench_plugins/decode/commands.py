@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli.app import AsJson
-from workbench.cli.output import put
+from workbench.cli.output import print_output
 from workbench_plugins.decode.decoding import decode as decoded
 from workbench_plugins.decode.decoding import decode_each
 
@@ -26,5 +26,5 @@ def decode(
     found = [decoded(numbers, beside or ())]
     if len(numbers) > 1 and not found[0].claimed:
         found += decode_each(numbers, beside or ())
-    put([one.as_json() for one in found] if as_json else found, as_json)
+    print_output([one.as_json() for one in found] if as_json else found, as_json)
     raise typer.Exit(0 if any(one.claimed for one in found) else 1)

@@ -16,7 +16,7 @@ import numpy as np
 from workbench.records import Floats
 from workbench.retrieval.columns import Columns, ColumnStage
 from workbench.retrieval.fusion import RankSum
-from workbench.systems.registry import every_system
+from workbench.systems.catalogue import every_system
 from workbench_plugins.decode.printed import Printed
 from workbench_plugins.engines.presets import ENGINES
 
@@ -83,9 +83,9 @@ class _NeedsListError(Exception):
     """A formula reads a statistic of its whole list."""
 
 
-def says(stage: Any) -> str:
+def description(stage: Any) -> str:
     """The sentence of a stage, which each stage has."""
-    sentence: str = stage.says
+    sentence: str = stage.description
     return sentence
 
 
@@ -132,7 +132,7 @@ def _rank_formulas() -> Iterator[Formula]:
             groups.setdefault(np.round(made, 12).tobytes(), (stage, [], made))[1].extend(names)
     for stage, names, made in groups.values():
         used = tuple(dict.fromkeys(name for name in names if name))
-        yield Formula(says(stage), used, _of_ranks(stage, rows, made, cost if used else UNUSED * cost))
+        yield Formula(description(stage), used, _of_ranks(stage, rows, made, cost if used else UNUSED * cost))
 
 
 def _of_ranks(
@@ -155,7 +155,7 @@ def _score_formulas() -> Iterator[Formula]:
     for stage, names in _stages().items():
         raw = {name for name in stage.reads() if name.endswith(("_raw", "_relevance", "_score"))}
         if raw and _computed(stage, [_row(raw, (0.5,) * len(raw))]) is not None and len(raw) <= 2:
-            yield Formula(says(stage), tuple(dict.fromkeys(names)), _of_scores(stage, sorted(raw)))
+            yield Formula(description(stage), tuple(dict.fromkeys(names)), _of_scores(stage, sorted(raw)))
 
 
 def _row(names: set[str] | Sequence[str], values: Sequence[float]) -> Row:

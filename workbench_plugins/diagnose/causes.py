@@ -31,9 +31,9 @@ from workbench.retrieval.legs import FixedDepth, KeywordLeg, LegRank, LegStage, 
 from workbench.retrieval.pipeline import Change, Pipeline
 from workbench.retrieval.query import JoinedWords, PrunedUnicodeWords, PrunedWords, UnicodeWords
 from workbench.retrieval.scoring import Cosine, MinMaxRank
+from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.history import changes
 from workbench.systems.openclaw import EVIDENCE_FLOOR, FIXES, SIGN
-from workbench.systems.registry import SYSTEMS
 from workbench_plugins.diagnose.parameters import Goal, settings_between
 from workbench_plugins.diagnose.suspects import lost_in, odd_slots
 from workbench_plugins.rerank import Rerank
@@ -154,7 +154,7 @@ def _namesake(pipeline: Pipeline) -> Pipeline | None:
 def _made(base: Pipeline, some: Sequence[Change]) -> Pipeline | None:
     """The system with some changes; None if they do not fit."""
     try:
-        return base.but(*some)
+        return base.with_changes(*some)
     except InputError:
         return None
 
@@ -229,7 +229,9 @@ def _plain(pipeline: Pipeline) -> Iterator[Repair]:
         yield from _weighed(stage) if isinstance(stage, Weighted) else ()
         if isinstance(stage, Rerank):
             deeper = replace(stage, count=max(stage.count, DEEP_POOL))
-            yield Repair(stage.slot, "a deeper pool", (Edit(stage.slot, deeper),), deeper.says, plain=True)
+            yield Repair(
+                stage.slot, "a deeper pool", (Edit(stage.slot, deeper),), deeper.description, plain=True
+            )
         elif plain is not None and type(stage) is not type(plain) and stage not in _known(stage.slot):
             why = "the plain stage of this slot"
             yield Repair(stage.slot, "plain", (Edit(stage.slot, plain),), why, plain=True)
@@ -534,7 +536,7 @@ class Cause:
     """
 
     where: tuple[str, ...]
-    says: str
+    description: str
     repair: str
     evidence: str
     verified: bool
@@ -547,7 +549,7 @@ class Cause:
         return {
             "where": list(self.where),
             "parameters": list(self.parameters),
-            "says": self.says,
+            "says": self.description,
             "repair": self.repair,
             "evidence": self.evidence,
             "verified": self.verified,
@@ -663,7 +665,7 @@ def _cause(
 def _repair_text(repair: Repair) -> str:
     if repair.removes:
         return f"{repair.name}: {repair.why}"
-    return f"{repair.name}: {repair.edits[0].says}"
+    return f"{repair.name}: {repair.edits[0].description}"
 
 
 def _differs(repair: Repair) -> str:
@@ -674,8 +676,8 @@ def _differs(repair: Repair) -> str:
 def _says(pipeline: Pipeline, slot: str) -> str:
     """The stage that the pipeline has in a slot, in its own words."""
     if slot == "layout":
-        return f"layout: {pipeline.layout.says if pipeline.layout else 'the index as it is'}"
-    return next((stage.says for stage in pipeline.stages if stage.slot == slot), f"there is no {slot}")
+        return f"layout: {pipeline.layout.description if pipeline.layout else 'the index as it is'}"
+    return next((stage.description for stage in pipeline.stages if stage.slot == slot), f"there is no {slot}")
 
 
 # The arithmetic behind a cause

@@ -22,7 +22,7 @@ from workbench.cli.app import (
     labelled,
     workers_at,
 )
-from workbench.cli.output import answer, put
+from workbench.cli.output import answer, print_output
 from workbench.errors import InputError
 from workbench.registry import part_of
 
@@ -209,7 +209,7 @@ def sweep(
 
         with replaced(figure) as file:
             file.write(sweep_figure(found).page)
-    put(found, as_json)
+    print_output(found, as_json)
 
 
 def lint(
@@ -233,8 +233,6 @@ def lint(
 
     Exit code 1 if any is found.
     """
-    from dataclasses import asdict
-
     from workbench.measure.questions import load_questions
     from workbench_plugins.diagnose.findings import lint as lint_alone
     from workbench_plugins.diagnose.findings import lint_on, lint_pair
@@ -247,4 +245,4 @@ def lint(
     if memory is not None:
         with IndexOptions(memory, index_file, re_embed).opened() as opened:
             found += lint_on(pipeline, opened, asked)
-    answer([asdict(one) for one in found] if as_json else found, as_json, yes=not found)
+    answer([one.as_json() for one in found] if as_json else found, as_json, yes=not found)

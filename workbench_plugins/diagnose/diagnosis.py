@@ -21,7 +21,7 @@ from workbench.safe_text import one_line
 from workbench.tables import ABSENT, Line, Part, Table, Types, hanging, tidy
 from workbench.terminal import text_of
 from workbench_plugins.diagnose.causes import Cause, Marks, Prices, causes_inside, repairs, without_stop_words
-from workbench_plugins.diagnose.chunks import Tried, cut_index, tried, untried
+from workbench_plugins.diagnose.chunk_sizes import Tried, cut_index, tried, untried
 from workbench_plugins.diagnose.fixes import LARGER, MOST_FIXES, Fix, best_fixes, fixes_of_many, verified
 from workbench_plugins.diagnose.keys import is_of_file
 from workbench_plugins.diagnose.outside import (
@@ -270,7 +270,7 @@ def _diagnosed(
         causes=(*outside, *inside, *([] if outside else cause_in_chunk(runs, index, goal))),
         fixes=tuple(_corrected(_shown(few, chunks.fixes))),
         found=found + len(chunks.fixes),
-        chunking=chunks.says,
+        chunking=chunks.description,
         prices=prices,
     )
 
@@ -350,8 +350,10 @@ def _causes(diagnosis: Diagnosis) -> list[Part]:
 
 def _cause_title(cause: Cause) -> str:
     where = " and ".join(one.replace("_", " ") for one in cause.where)
-    says = cause.says if cause.says.startswith(where) else f"{where}: {cause.says}"
-    return says + ("" if cause.verified else " (not verified)")
+    description = (
+        cause.description if cause.description.startswith(where) else f"{where}: {cause.description}"
+    )
+    return description + ("" if cause.verified else " (not verified)")
 
 
 def _counts(prices: Prices, after: Marks) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.measure.reach import reaches
-from workbench.memory.data_files import told_beside
+from workbench.memory.data_files import load_data
 from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.index import OpenIndex
 from workbench.memory.vector_check import SAME_VECTOR, cosines_again
@@ -29,7 +29,7 @@ from workbench.retrieval.query import unicode_words
 from workbench.safe_text import counted
 from workbench.tables import Line, Part, Table, Types, tidy
 from workbench_plugins.diagnose.parameters import Parameter, parameters_of
-from workbench_plugins.diagnose.scripts import dead_for, unknown_to
+from workbench_plugins.diagnose.unread_scripts import dead_for, unknown_to
 from workbench_plugins.rerank import Rerank
 
 PROBES = 40
@@ -46,15 +46,21 @@ class Finding:
     """One thing that cannot work: its kind, a sentence, the arithmetic, and the public issue it resembles."""
 
     kind: str
-    says: str
+    description: str
     arithmetic: str
     issue: str
 
+    def as_json(self) -> dict[str, str]:
+        """The fields of the finding; the description is called `says`."""
+        return {
+            "kind": self.kind, "says": self.description, "arithmetic": self.arithmetic, "issue": self.issue,
+        }  # fmt: skip
+
     def __str__(self) -> str:
-        return f"{self.says} ({self.arithmetic}; compare {self.issue})"
+        return f"{self.description} ({self.arithmetic}; compare {self.issue})"
 
 
-TOLD = told_beside(__file__)
+TOLD = load_data(__file__)
 """What a finding says, and the public issue that it resembles, by its kind; some kinds have two sentences."""
 
 
@@ -83,7 +89,7 @@ class Findings(list[Finding], Tabular):
 
     def observations(self) -> Table:
         """One row for each finding."""
-        rows = ([self.system, one.kind, one.says, one.arithmetic, one.issue] for one in self)
+        rows = ([self.system, one.kind, one.description, one.arithmetic, one.issue] for one in self)
         return tidy(FINDINGS, rows)
 
 
@@ -249,7 +255,7 @@ def _rerank_pool(pipeline: Pipeline) -> Iterator[Finding]:
         yield _found("pool cut before the reranker", f"{rerank.count} ≤ {pipeline.limit:g}")
     for stage in pipeline.stages[: pipeline.stages.index(rerank)]:
         if isinstance(stage, MinScore):
-            yield _found("threshold before the reranker", stage.says)
+            yield _found("threshold before the reranker", stage.description)
 
 
 def _scores(traces: Sequence[Trace]) -> Iterator[Finding]:

@@ -17,8 +17,8 @@ from workbench.measure.blame import LAYOUT, Edit, Reruns, edited
 from workbench.records import Stage, Trace
 from workbench.retrieval.columns import parameters
 from workbench.retrieval.pipeline import Pipeline, search
+from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.history import where_is
-from workbench.systems.registry import SYSTEMS
 from workbench_plugins.diagnose.causes import Price, Prices, Repair, combined
 from workbench_plugins.diagnose.keys import keys_of, pasted_works, to_paste
 from workbench_plugins.diagnose.parameters import (
@@ -32,7 +32,7 @@ from workbench_plugins.diagnose.parameters import (
 )
 
 if TYPE_CHECKING:
-    from workbench_plugins.diagnose.chunks import OtherChunks
+    from workbench_plugins.diagnose.chunk_sizes import OtherChunks
 
 MOST_FIXES = 5
 """So many fixes are shown: more would be no advice."""

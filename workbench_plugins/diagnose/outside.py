@@ -16,7 +16,7 @@ from workbench.errors import InputError, WorkbenchError
 from workbench.measure.blame import Reruns
 from workbench.measure.questions import nearest
 from workbench.memory.choices import extra_paths_of
-from workbench.memory.data_files import told_beside
+from workbench.memory.data_files import load_data
 from workbench.memory.embedding.local import LocalEmbedder, Windowed
 from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.memory.sync import index_folder, open_index
@@ -29,7 +29,7 @@ from workbench.safe_text import counted
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.parameters import Aim, Goal
 
-KINDS = told_beside(__file__, "outside.toml")
+KINDS = load_data(__file__, "outside.toml")
 """Where each kind of cause is, what it says, and what repairs it."""
 NO_HITS = Hits(np.empty(0, np.int64), np.empty(0))
 LARGEST_COSINE, SAME_TEXT = 1.001, 0.7
@@ -89,7 +89,7 @@ def _of_store(index: Index, goal: Goal) -> Iterator[Cause]:
     if doctor is not None and isinstance(inner, OpenIndex):
         for one in doctor.faults_of_file(inner, goal.path):
             told = f"{goal.path}: {one.count:,} of {one.of:,} ({one.kind})"
-            yield Cause(("index",), one.says, one.repair, told, False)
+            yield Cause(("index",), one.description, one.repair, told, False)
 
 
 def _cause(kind: str, evidence: str, verified: bool = False) -> Cause:

@@ -224,7 +224,9 @@ def answers(table: CandidateTable, pipelines: Sequence[Pipeline]) -> Answers:
     first, numbers = first_after_candidates(pipelines[0]), dict[Stage, int]()
     alike = [tuple(numbers.setdefault(stage, len(numbers)) for stage in one.stages) for one in pipelines]
     trace: Trace = table.trace
-    trace = trace.but(stages=(), moments=first * (Moment(trace.columns, trace.dropped, trace.order),))
+    trace = trace.with_changes(
+        stages=(), moments=first * (Moment(trace.columns, trace.dropped, trace.order),)
+    )
     found: dict[int, Answers] = {}
     for place in sorted(range(len(pipelines)), key=alike.__getitem__):
         trace = _run_again(trace, pipelines[place].stages, first)
@@ -239,7 +241,7 @@ def _run_again(trace: Trace, stages: Sequence[Stage], first: int) -> Trace:
     shared = next((place for place, (mine, theirs) in pairs if mine != theirs), len(trace.stages))
     place = max(first, shared)
     with np.errstate(divide="ignore", invalid="ignore"):  # a question may have no candidate
-        return run(before(trace, place).but(stages=tuple(stages)), nothing, place)
+        return run(before(trace, place).with_changes(stages=tuple(stages)), nothing, place)
 
 
 def _answers_in_columns(table: CandidateTable, trace: Trace) -> Answers:

@@ -12,7 +12,7 @@ import numpy as np
 from workbench.contracts import Index
 from workbench.errors import StorageError
 from workbench.memory.choices import index_home
-from workbench.memory.data_files import told_beside
+from workbench.memory.data_files import load_data
 from workbench.memory.embedding.local import Embedder, LocalEmbedder
 from workbench.memory.files import replaced
 from workbench.memory.store.sqlite.place import make_folder
@@ -65,7 +65,7 @@ class Symptom:
     """
 
     name: str
-    says: str
+    description: str
     signs: str
     phrases: list[str]
     checks: list[str]
@@ -73,7 +73,7 @@ class Symptom:
     lesson: str
 
 
-_TOLD = told_beside(__file__, "symptoms.toml")
+_TOLD = load_data(__file__, "symptoms.toml")
 SYMPTOMS = [Symptom(**one) for one in _TOLD["symptom"]]
 OTHER = Symptom(**_TOLD["other"][0])
 """What is no symptom: texts about installing, crashing, messages and the like."""
@@ -135,7 +135,7 @@ class Triage(Shown):
                 "cosine": one.cosine,
                 "sign": one.sign,
                 "nearest": one.nearest,
-                "says": one.symptom.says,
+                "says": one.symptom.description,
                 "checks": one.symptom.checks,
                 "specimens": one.symptom.specimens,
                 "lesson": f"notebooks/{one.symptom.lesson}.ipynb",
@@ -241,7 +241,7 @@ def _triage_lines(fit: Fit) -> list[str]:
     symptom = fit.symptom
     return [
         f"symptom: {symptom.name} ({_why(fit)} with “{fit.nearest}”)",
-        f"  {symptom.says}",
+        f"  {symptom.description}",
         *(f"  run: {one}" for one in symptom.checks),
         *(
             f"  like it: workbench museum {one.name} ({', '.join(one.references[:2])})"

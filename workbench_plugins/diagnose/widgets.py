@@ -15,12 +15,12 @@ from workbench.measure.paired import HITS, paired_values
 from workbench.measure.questions import QuestionSet
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline
+from workbench.systems.catalogue import SYSTEMS, system
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
-from workbench.systems.registry import SYSTEMS, system
 from workbench.tables import Table
 from workbench.views.living.controls import Choice, Text
-from workbench.views.widgets.asking import GIVEN, Answering
 from workbench.views.widgets.panel import Link, pipeline_code
+from workbench.views.widgets.question_widget import GIVEN, QuestionWidget
 from workbench_plugins.diagnose.diagnosis import Diagnosis, becomes_text, diagnose, fixes_table
 from workbench_plugins.diagnose.sweep import Sweep, best, held_out, right_answers, sweep
 
@@ -28,7 +28,7 @@ MOST_TOLD = 1_000
 """A map gets the words of so many settings at once."""
 
 
-class FixFinder(Answering):
+class FixFinder(QuestionWidget):
     """What would save an answer: the causes and the best fixes for a question, a file and a system.
 
     `settings` are `question`, `target` and `system`. `diagnosis` is the page behind the picture, as
@@ -104,7 +104,7 @@ class FixFinder(Answering):
         )
 
 
-class BlameChart(Answering):
+class BlameChart(QuestionWidget):
     """How much of the difference between two systems each change has, as a waterfall.
 
     `settings` are `before` and `after`, two systems. `blame` are the numbers behind the picture, as
@@ -180,7 +180,7 @@ def _bars(blame: Blame) -> dict[str, Any]:
     }
 
 
-class SweepMap(Answering):
+class SweepMap(QuestionWidget):
     """A heat map of two parameters of a pipeline: the right answers at each setting, "now" and "best" marked.
 
     `axes` are two texts such as `floor.floor=0:0.5:11`. `settings` are the two parameters' names: a slider or

@@ -10,7 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,7 +23,7 @@ from workbench.cli.app import (
     Memory,
 )
 from workbench.cli.memory import Removal
-from workbench.cli.output import put, tell
+from workbench.cli.output import print_error, print_output
 from workbench.errors import InputError, WorkbenchError
 from workbench.memory.addresses import SCHEME
 from workbench.memory.choices import index_home
@@ -38,7 +38,7 @@ from workbench.memory.store.sqlite.store import Store
 from workbench.safe_text import counted
 from workbench.tables import Table, numbers
 from workbench_plugins.doctor.faults import facts, faults
-from workbench_plugins.doctor.held import Held, is_store, read_store
+from workbench_plugins.doctor.store_snapshot import Held, is_store, read_store
 
 
 def doctor(
@@ -62,8 +62,8 @@ def doctor(
     """Check the installation and the index, or what a store holds. Exit code 1 if something is wrong."""
     held = None if store is None else held_at(store, index_file)
     findings = examine(store or memory, index_file) if held is None else examine_store(held, notes, model)
-    lines = (f"{'✓' if one.fine else '✗'} {one.what:<22} {one.says}" for one in findings)
-    put([asdict(one) for one in findings] if as_json else "\n".join(lines), as_json)
+    lines = (f"{'✓' if one.fine else '✗'} {one.what:<22} {one.description}" for one in findings)
+    print_output([one.as_json() for one in findings] if as_json else "\n".join(lines), as_json)
     raise typer.Exit(0 if all(one.fine for one in findings) else 1)
 
 
@@ -76,9 +76,9 @@ def remove_and_list(names: Iterable[str], with_gone: bool, as_json: bool) -> Non
     """Removes indexes by name, on request those of memories that are gone, and prints the others."""
     gone = [one.name for one in known_indexes() if one.gone] if with_gone else []
     for name in dict.fromkeys([*names, *gone]):
-        tell(f"removed {name}: {remove_index(name) / 1e6:.1f} MB")
+        print_error(f"removed {name}: {remove_index(name) / 1e6:.1f} MB")
     left = known_indexes()
-    put([index_data(one) for one in left] if as_json else indexes_table(left), as_json)
+    print_output([index_data(one) for one in left] if as_json else indexes_table(left), as_json)
 
 
 @dataclass(frozen=True)
@@ -87,11 +87,19 @@ class Check:
 
     what: str
     fine: bool
-    says: str
+    description: str
     count: int | None = None
     of: int | None = None
     example: str | None = None
     repair: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The fields of the check; the description is called `says`."""
+        return {
+            "what": self.what, "fine": self.fine, "says": self.description,
+            "count": self.count, "of": self.of,
+            "example": self.example, "repair": self.repair,
+        }  # fmt: skip
 
 
 def held_at(store: str, index_path: Path | None = None) -> Held | None:
@@ -125,8 +133,8 @@ def examine_store(held: Held, notes: Path | None = None, model: str | None = Non
         for one in faults(held, embedder, notes)
     ]
     chunks, model_named = counted(len(held.ids), "chunk"), held.model or "no model named"
-    says = f"{held.name}: {held.kind} store, {chunks}, {model_named}"
-    return [*found, Check("store", not found, ". ".join([says, *facts(held)]))]
+    description = f"{held.name}: {held.kind} store, {chunks}, {model_named}"
+    return [*found, Check("store", not found, ". ".join([description, *facts(held)]))]
 
 
 def examine(memory: str | os.PathLike[str], index_path: Path | None = None) -> list[Check]:
@@ -164,15 +172,15 @@ def _memory(memory: str | os.PathLike[str], index_path: Path | None) -> str:
     if folder is not None:
         return _index(folder, index_path)
     with open_memory(memory) as index, index.snapshot():
-        says = index.checked()
-        return " ".join([says, *index.remarks])
+        description = index.checked()
+        return " ".join([description, *index.remarks])
 
 
 def _index(memory: Path, index_path: Path | None) -> str:
     held = replace(read_store(index_path or default_index_path(memory)), folder=memory)
     found = faults(held)
     if found:
-        first = f"{found[0].says}, {found[0].count:,}"
+        first = f"{found[0].description}, {found[0].count:,}"
         raise InputError(f"The index {held.name}: {first}.", f"See workbench doctor {memory}")
     files, chunks = counted(len(held.hashes), "file"), counted(len(held.ids), "chunk")
     made = f"{held.name}: {files}, {chunks}, up to date, made by {held.model} ({held.revision})"
@@ -182,11 +190,11 @@ def _index(memory: Path, index_path: Path | None) -> str:
 def _indexes() -> str:
     known = known_indexes()
     gone = [one for one in known if one.gone]
-    says = f"{len(known)} in {index_home()}, {total_size(known) / 1e6:.0f} MB"
+    description = f"{len(known)} in {index_home()}, {total_size(known) / 1e6:.0f} MB"
     if not gone:
-        return says
+        return description
     return (
-        f"{says}; {len(gone)} of memories that are gone ({total_size(gone) / 1e6:.0f} MB): "
+        f"{description}; {len(gone)} of memories that are gone ({total_size(gone) / 1e6:.0f} MB): "
         "remove them with workbench index --remove-gone"
     )
 

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.cli.output import tell
+from workbench.cli.output import print_error
 from workbench.errors import WorkbenchError
 from workbench.memory.choices import extra_paths_of
-from workbench.memory.data_files import told_beside
+from workbench.memory.data_files import load_data
 from workbench.memory.embedding.local import (
     PACKAGED_MODEL,
     Embedder,
@@ -32,7 +32,7 @@ from workbench.memory.store.sqlite.store import Store
 from workbench.memory.vector_check import SAME_VECTOR, cosines_again
 from workbench.records import Rows
 from workbench.safe_text import counted
-from workbench_plugins.doctor.held import Held, Vectors, ours
+from workbench_plugins.doctor.store_snapshot import Held, Vectors, ours
 
 SAMPLED = 12
 """So many chunks are embedded again from all over the store, and so many of those that look least at home."""
@@ -56,7 +56,7 @@ class Fault:
     """
 
     kind: str
-    says: str
+    description: str
     which: tuple[str, ...] = field(repr=False)
     of: int
     repair: str
@@ -70,10 +70,11 @@ class Fault:
         return self.which[0]
 
     def __str__(self) -> str:
-        return f"{self.says}: {self.count:,} of {self.of:,}, such as {self.example}. Repair: {self.repair}"
+        found = f"{self.description}: {self.count:,} of {self.of:,}, such as {self.example}."
+        return f"{found} Repair: {self.repair}"
 
 
-PREFIXES: list[dict[str, str]] = told_beside(__file__, "prefixes.toml")["prefix"]
+PREFIXES: list[dict[str, str]] = load_data(__file__, "prefixes.toml")["prefix"]
 
 
 def faults(
@@ -110,10 +111,10 @@ def facts(held: Held) -> list[str]:
 
 
 def _fault(
-    held: Held, kind: str, says: str, which: Sequence[str], of: int, repair: str = ""
+    held: Held, kind: str, description: str, which: Sequence[str], of: int, repair: str = ""
 ) -> Iterator[Fault]:
     if which:
-        yield Fault(kind, says, tuple(which), of, repair or held.repair)
+        yield Fault(kind, description, tuple(which), of, repair or held.repair)
 
 
 def _place(held: Held, row: int) -> str:
@@ -194,7 +195,7 @@ def _vectors(held: Held) -> Iterator[Fault]:
     broken, zero = whole[~finite], whole[finite & (norms == 0)]
     long = whole[finite & (norms > 0) & (np.abs(norms - 1) > UNIT)]
     away = [row for row in rows if held.ids[row] in out and held.vectors[row].size]
-    for kind, says, which in (
+    for kind, description, which in (
         ("no vector", "Chunks have no vector, so the vector leg cannot find them", missing),
         ("other length", f"Vectors are not {usual:,} numbers long, as the others are", other),
         ("NaN", "Vectors have numbers that are not finite", broken.tolist()),
@@ -202,7 +203,7 @@ def _vectors(held: Held) -> Iterator[Fault]:
         ("not unit", "Vectors are not of length 1, so a dot product is no cosine", long.tolist()),
         ("unreachable", "Chunks carry another model's name, and no leg searches them", away),
     ):
-        yield from _fault(held, kind, says, [_place(held, row) for row in which], of)
+        yield from _fault(held, kind, description, [_place(held, row) for row in which], of)
 
 
 def _usual(held: Held) -> int:
@@ -250,8 +251,10 @@ def _again(held: Held, embedder: Embedder | None, named: bool, only: str) -> Ite
         return
     if _usual(held) != embedder.dimensions:
         if named:
-            says = f"{embedder.name} makes vectors of {embedder.dimensions:,} numbers, not {_usual(held):,}"
-            yield from _fault(held, "other model", says, [_place(held, int(rows[0]))], len(rows))
+            description = (
+                f"{embedder.name} makes vectors of {embedder.dimensions:,} numbers, not {_usual(held):,}"
+            )
+            yield from _fault(held, "other model", description, [_place(held, int(rows[0]))], len(rows))
         return
     texts = [held.texts[rows[one]] for one in sample]
     alike = cosines_again(embedder, texts, units[sample])
@@ -297,9 +300,11 @@ def _foreign(
         return
     middle = units[good].mean(axis=0)
     among = np.median(units[bad] @ middle) >= np.median(units[good] @ middle) / 2
-    says = "Vectors are those of another text" if among else "Vectors of another model are mixed in"
+    description = "Vectors are those of another text" if among else "Vectors of another model are mixed in"
     modes = f" ({len(good)} of {of} sampled chunks agree)"
-    yield from _fault(held, "other text" if among else "mixed models", says + modes + cosines, told, of)
+    yield from _fault(
+        held, "other text" if among else "mixed models", description + modes + cosines, told, of
+    )
 
 
 # Prefixes
@@ -319,9 +324,14 @@ def _bare(held: Held, embedder: Embedder, texts: Sequence[str], stored: Vectors)
     lacks = np.einsum("ij,ij->i", stored, without) >= SAME_VECTOR
     has = np.einsum("ij,ij->i", stored, with_it) >= SAME_VECTOR
     which = [text for text, one, other in zip(texts, lacks, has, strict=True) if one and not other]
-    says = f"Passages were embedded without the prefix {wanted['passage']!r} that {embedder.name} asks for"
+    description = (
+        f"Passages were embedded without the prefix {wanted['passage']!r} that {embedder.name} asks for"
+    )
     return next(
-        _fault(held, "passage prefix", says, [" ".join(one.split())[:60] for one in which], len(texts)), None
+        _fault(
+            held, "passage prefix", description, [" ".join(one.split())[:60] for one in which], len(texts)
+        ),
+        None,
     )
 
 
@@ -332,9 +342,11 @@ def _prefix_of_query(held: Held, embedder: Embedder, asked: str) -> Iterator[Fau
     without, with_it = _both(embedder, [asked], wanted["query"], "query")
     made = embedder.embed([asked], "query").vectors
     if float(made[0] @ without[0]) >= SAME_VECTOR > float(made[0] @ with_it[0]):
-        says = f"Questions are embedded without the prefix {wanted['query']!r} that {embedder.name} asks for"
+        description = (
+            f"Questions are embedded without the prefix {wanted['query']!r} that {embedder.name} asks for"
+        )
         yield from _fault(
-            held, "query prefix", says, [asked], 1, f"put {wanted['query']!r} before each question"
+            held, "query prefix", description, [asked], 1, f"put {wanted['query']!r} before each question"
         )
 
 
@@ -358,14 +370,18 @@ def _full_text(held: Held) -> Iterator[Fault]:
     lacking = [
         row for row, one in enumerate(held.ids) if one not in held.full_text and held.texts[row].strip()
     ]
-    says = "The keyword index has no row for chunks, so its leg cannot find them"
-    yield from _fault(held, "no full text", says, [_place(held, row) for row in lacking], len(held.ids))
+    description = "The keyword index has no row for chunks, so its leg cannot find them"
+    yield from _fault(
+        held, "no full text", description, [_place(held, row) for row in lacking], len(held.ids)
+    )
     extra = [one for one in held.full_text if one not in texts]
-    says = "The keyword index has rows of chunks that are gone"
-    yield from _fault(held, "full-text ghosts", says, extra, len(held.full_text))
+    description = "The keyword index has rows of chunks that are gone"
+    yield from _fault(held, "full-text ghosts", description, extra, len(held.full_text))
     differ = [row for row, one in enumerate(held.ids) if held.full_text.get(one, texts[one]) != texts[one]]
-    says = "The keyword index has other words than the chunks"
-    yield from _fault(held, "full text differs", says, [_place(held, row) for row in differ], len(held.ids))
+    description = "The keyword index has other words than the chunks"
+    yield from _fault(
+        held, "full text differs", description, [_place(held, row) for row in differ], len(held.ids)
+    )
 
 
 def _copies(held: Held) -> Iterator[Fault]:
@@ -374,8 +390,10 @@ def _copies(held: Held) -> Iterator[Fault]:
         by_text.setdefault(" ".join(text.split()), []).append(row)
     many = [rows for text, rows in by_text.items() if text and len(rows) >= COPIES]
     which = [_place(held, row) for rows in sorted(many, key=len, reverse=True) for row in rows]
-    says = f"The same text is stored {COPIES} times or more, and its copies crowd an answer"
-    yield from _fault(held, "copies", says, which, len(held.ids), "keep one of the copies, then index again")
+    description = f"The same text is stored {COPIES} times or more, and its copies crowd an answer"
+    yield from _fault(
+        held, "copies", description, which, len(held.ids), "keep one of the copies, then index again"
+    )
 
 
 # An open index
@@ -418,4 +436,4 @@ def tell_of(index: OpenIndex, path: str) -> None:
     """Prints the faults of the index that concern the file that is explained, as remarks."""
     if index.size <= LARGEST:
         for one in faults_of_file(index, path):
-            tell(f"{path}: {one}")
+            print_error(f"{path}: {one}")

@@ -13,7 +13,7 @@ from workbench.cli.app import (
     AsJson,
     IndexOptions,
 )
-from workbench.cli.output import put
+from workbench.cli.output import print_output
 from workbench.errors import InputError
 from workbench.retrieval.query import check_question
 from workbench_plugins.engines.museum import run_specimens
@@ -30,9 +30,9 @@ def museum(
     """Run specimens of public bugs, as shipped and fixed. Exit code 1 if one does not show its bug."""
     runs = run_specimens([name] if name else None)
     if as_json:
-        put([one.as_json() for one in runs], as_json)
+        print_output([one.as_json() for one in runs], as_json)
     else:
-        put(runs[0] if name else runs)
+        print_output(runs[0] if name else runs)
     raise typer.Exit(0 if all(one.shows for one in runs) else 1)
 
 
@@ -65,7 +65,7 @@ def fusion(
     else:
         vector, keyword = EXAMPLE
     watched = None if watch is None else _in_lists(watch, [*vector, *keyword])
-    put(whose_fusion(vector, keyword, floor, watched, tuple(ENGINES) if every else None))
+    print_output(whose_fusion(vector, keyword, floor, watched, tuple(ENGINES) if every else None))
 
 
 def _in_lists(name: str, ids: Iterable[str]) -> str:

@@ -104,7 +104,7 @@ class Normalisation(Protocol):
     """A normalisation of one leg's scores; it works on columns and on terms."""
 
     @property
-    def says(self) -> str: ...
+    def description(self) -> str: ...
 
     def of(self, numbers: Numbers, score: str) -> Any:
         """The column `score`, normalised over the candidates that have a score."""
@@ -114,7 +114,7 @@ class Normalisation(Protocol):
 class AsGiven:
     """The score without normalisation."""
 
-    says: ClassVar[str] = "score"
+    description: ClassVar[str] = "score"
 
     def of(self, numbers: Numbers, score: str) -> Any:
         return numbers[score]
@@ -127,7 +127,7 @@ class MinMax:
     equal: Callable[[Any], Any] = one
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"min-max, equal scores: {self.equal.__name__.replace('_', ' ')}"
 
     def of(self, numbers: Numbers, score: str) -> Any:
@@ -146,7 +146,7 @@ class OpenSearchMinMax(MinMax):
     least: float = 0.001
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"min-max, the worst: {self.least:g}"
 
     def of(self, numbers: Numbers, score: str) -> Any:
@@ -173,7 +173,7 @@ class FromInfimum:
     infimum: float = 0.0
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"min-max from {self.infimum:g}"
 
     def of(self, numbers: Numbers, score: str) -> Any:
@@ -185,7 +185,7 @@ class FromInfimum:
 class OverLargest:
     """The score divided by the leg's best score, so the best hit gets 1 even if it is weak."""
 
-    says: ClassVar[str] = "over the largest"
+    description: ClassVar[str] = "over the largest"
 
     def of(self, numbers: Numbers, score: str) -> Any:
         return over_largest(numbers[score], numbers.greatest(score))
@@ -222,7 +222,7 @@ class ThreeSigma:
     deviation: Callable[[Floats], float] = population_deviation
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         which, equal = self.deviation.__name__.split("_")[0], self.equal.__name__.replace("_", " ")
         return f"mean ± 3 {which} deviations, equal scores: {equal}"
 
@@ -242,7 +242,7 @@ class BM25Conversion:
     convert: Callable[[Any], Any]
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return self.convert.__name__.replace("_", " ")
 
     def of(self, numbers: Numbers, score: str) -> Any:
@@ -257,7 +257,7 @@ CLAMPED = BM25Conversion(clamped_rank)
 class HalvedCosine:
     """(1 + cosine) / 2: most cosines lie in the upper half of 0 to 1. Source: Milvus, norm_score."""
 
-    says: ClassVar[str] = "(1 + cosine) / 2"
+    description: ClassVar[str] = "(1 + cosine) / 2"
 
     def of(self, numbers: Numbers, score: str) -> Any:
         return (1 + numbers[score]) / 2
@@ -267,7 +267,7 @@ class HalvedCosine:
 class ArcTangent:
     """2 / π × atan(score): a large BM25 number is nearly 1. Source: Milvus, norm_score."""
 
-    says: ClassVar[str] = "2 / π × atan(score)"
+    description: ClassVar[str] = "2 / π × atan(score)"
 
     def of(self, numbers: Numbers, score: str) -> Any:
         return numbers.constant(2 / np.pi) * np.arctan(numbers[score])
@@ -286,7 +286,7 @@ class QdrantRankSum(Weighted):
     k: float = 2
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return (
             f"score = Σ 1 / ({self.k:g} + rank / weight - 1), weights {self.weights_in_words}, "
             "where absent adds nothing"
@@ -305,8 +305,8 @@ class CreditedRankSum(RankSum):
     limit: float = 3
 
     @property
-    def says(self) -> str:
-        return super().says.replace("absent adds nothing", f"absent has rank {self.limit:g}")
+    def description(self) -> str:
+        return super().description.replace("absent adds nothing", f"absent has rank {self.limit:g}")
 
     def contributions(self, of: Numbers) -> tuple[Any, ...]:
         return tuple(
@@ -328,7 +328,7 @@ class WeightedScores(Weighted):
     of_more: Normalisation = field(default=AS_GIVEN, kw_only=True)
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         parts = (f"{weight:g} × {_scale(self, leg)}" for leg, weight in self.weights.items())
         return f"score = {' + '.join(parts)}, where absent adds nothing"
 
@@ -341,8 +341,8 @@ class WeightedUnlessAlone(WeightedScores):
     """The convex combination; if one list is empty, the scores of the other stay as they are."""
 
     @property
-    def says(self) -> str:
-        return f"{super().says}; a list beside an empty one keeps its scores"
+    def description(self) -> str:
+        return f"{super().description}; a list beside an empty one keeps its scores"
 
     def weight(self, of: Numbers, leg: str) -> Any:
         other = of.greatest("keyword_rank" if leg == "vector" else "vector_rank")
@@ -357,8 +357,8 @@ class SharedWeightedScores(WeightedScores):
     queries: float = 1
 
     @property
-    def says(self) -> str:
-        return f"{super().says}, over {self.queries:g}, the number of queries"
+    def description(self) -> str:
+        return f"{super().description}, over {self.queries:g}, the number of queries"
 
     def part(self, of: Numbers, leg: str) -> Any:
         return super().part(of, leg) / of.constant(self.queries)
@@ -378,7 +378,7 @@ class ScoreSum(Fusion):
         return "vector", "keyword", *self.more
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"score = {_scales(self, ' + ')}, where absent adds nothing"
 
     def part(self, of: Numbers, leg: str) -> Any:
@@ -390,7 +390,7 @@ class ScoreSumTimesLegs(ScoreSum):
     """CombMNZ: the sum of the normalised scores times the number of legs that found the candidate."""
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"score = legs × ({_scales(self, ' + ')}), where absent adds nothing"
 
     def together(self, *parts: Any) -> Any:
@@ -402,7 +402,7 @@ class LargerScore(ScoreSum):
     """CombMAX: the larger of the normalised scores."""
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"score = the larger of {_scales(self, ' and ')}"
 
     def together(self, *parts: Any) -> Any:
@@ -417,7 +417,7 @@ class LargerPlusShare(ScoreSum):
     share: float = 0.3
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"score = the larger of {_scales(self, ' and ')}, plus {self.share:g} × the smaller"
 
     def together(self, *parts: Any) -> Any:
@@ -441,7 +441,7 @@ class GeometricMean(ScoreSum):
         return [self.vector, self.keyword, *[self.weight_of_more] * len(self.more)]
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return (
             f"score = the {self.kind} of {_scales(self, ' and ')}, "
             f"weights {' and '.join(f'{one:g}' for one in self.weights)}, where absent is left out"
@@ -478,7 +478,7 @@ class LogOdds(Fusion):
     keyword: float = 0.5
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return (
             f"score = 1 / (1 + exp(-x)), x = {self.vector:g} × (vector score - median) / deviation + "
             f"{self.keyword:g} × log(p / (1 - p)) of the keyword score p, × √2 for both, where absent adds "
@@ -527,7 +527,7 @@ def _normalised(stage: WeightedScores | ScoreSum, of: Numbers, leg: str) -> Any:
 
 
 def _scale(stage: WeightedScores | ScoreSum, leg: str) -> str:
-    return f"{leg} ({_normalisation(stage, leg).says})"
+    return f"{leg} ({_normalisation(stage, leg).description})"
 
 
 def _scales(stage: WeightedScores | ScoreSum, between: str) -> str:

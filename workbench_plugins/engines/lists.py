@@ -186,7 +186,7 @@ class ListLeg(LegStage, slot="keyword_leg", name="keyword", number="score"):
     read: Read = field(default=as_listed, repr=False)
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"{self.name} leg: {self.read.__name__.replace('_', ' ')}, {self.depth or 'the whole list'}"
 
     def deepest(self, limit: float) -> int:
@@ -230,7 +230,7 @@ class ListScore(ColumnStage, scale="listed"):
     most: float = field(repr=False)
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"{self.leg} score = as listed" + (f", {self.most:g} - distance" if self.most else "")
 
     def formula(self, of: Numbers) -> Any:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from workbench.errors import InputError
-from workbench.memory.data_files import told_beside
+from workbench.memory.data_files import load_data
 from workbench.memory.embedding.local import ToyEmbedder
 from workbench.memory.files import content_hash
 from workbench.memory.index import MemoryIndex
@@ -91,7 +91,7 @@ class SmallSearch:
 class Side:
     """One side of a specimen: a line that says what it does, and the code that gives its answer."""
 
-    says: str
+    description: str
     answer: Callable[[], Answer]
 
     @property
@@ -127,7 +127,7 @@ def searched(
     (one,) = differences
     return Sides(
         *(
-            Side(part.says if part else f"no {one.slot}", SmallSearch(pipeline, question, notes, axes))
+            Side(part.description if part else f"no {one.slot}", SmallSearch(pipeline, question, notes, axes))
             for part, pipeline in ((one.before, shipped), (one.after, fixed))
         )
     )
@@ -225,7 +225,7 @@ class Reports:
     """
 
     def __init__(self, module: str) -> None:
-        self.told: Mapping[str, dict[str, Any]] = told_beside(module)
+        self.told: Mapping[str, dict[str, Any]] = load_data(module)
 
     def computed(
         self,
@@ -240,7 +240,7 @@ class Reports:
     def fused(self, name: str, shipped: Fusion, fixed: Fusion, healthy: Healthy | None = None) -> Specimen:
         """Two fusions of the report's two lists of scores by id; larger is better."""
         lists = self.told[name]["vector"], self.told[name]["keyword"]
-        sides = Sides(*(Side(one.says, FusedLists(one, *lists)) for one in (shipped, fixed)))
+        sides = Sides(*(Side(one.description, FusedLists(one, *lists)) for one in (shipped, fixed)))
         return self._specimen(name, sides, healthy)
 
     def searched(
@@ -265,8 +265,8 @@ class Reports:
         axes = {axis: tuple(words) for axis, words in told["axes"].items()}
         asked = SmallSearch(pipeline, told["question"], told["notes"], axes)
         sides = (
-            Side(says, replace(asked, **dict(one)))
-            for says, one in zip(told["sides"], (shipped, fixed), strict=True)
+            Side(description, replace(asked, **dict(one)))
+            for description, one in zip(told["sides"], (shipped, fixed), strict=True)
         )
         return self._specimen(name, Sides(*sides), healthy)
 
@@ -322,7 +322,7 @@ class SpecimenRun(Tabular):
         """The specimen and its answers as plain data."""
         sides = {
             name: {
-                "does": side.says,
+                "does": side.description,
                 "answers": [{"name": one, "score": score} for one, score in answer.items()],
                 "as_expected": healthy,
             }
@@ -337,7 +337,7 @@ class SpecimenRun(Tabular):
         one = self.specimen
         words = [("input" if name == "world" else name, text) for name, text in self.report.items()]
         rows = [
-            (name, side.says, answer_text(answer), "yes" if healthy else "no")
+            (name, side.description, answer_text(answer), "yes" if healthy else "no")
             for name, side, answer, healthy in self.by_side
         ]
         return [

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from workbench.errors import InputError
-from workbench.memory.data_files import told_beside
+from workbench.memory.data_files import load_data
 from workbench.records import Floats
 from workbench.registry import Registry
 from workbench.retrieval.columns import Columns, ColumnStage, Numbers
@@ -141,7 +141,7 @@ def _columns(leg: str, scores: Mapping[str, float], ids: list[str]) -> dict[str,
 class PositiveRank(ColumnStage, slot="keyword_score", present="keyword_rank", scale="-bm25"):
     """BM25 with the sign that other engines give it: larger is better."""
 
-    says: ClassVar[str] = "keyword score = -bm25"
+    description: ClassVar[str] = "keyword score = -bm25"
 
     def formula(self, of: Numbers) -> Any:
         return of["keyword_relevance"]
@@ -161,7 +161,7 @@ def normalised(scale: Normalisation, scores: list[float]) -> list[float]:
     return [float(score) + 0.0 for score in on_scale]
 
 
-TOLD = told_beside(__file__)
+TOLD = load_data(__file__)
 """The fusion of each engine by name, and where it comes from: repository, release, place, issue and note."""
 _LISTS = TOLD.pop("lists")
 _KINDS = {**vars(fusions), "WeightedRRF": WeightedRRF}

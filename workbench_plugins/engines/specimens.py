@@ -47,7 +47,7 @@ from workbench_plugins.engines.museum import (
 from workbench_plugins.engines.presets import ENGINES, engine_pipeline, normalised
 
 TOLD = Reports(__file__)
-NO_FLOOR, ANY_WORD = SHIPPED.asking(min_score=0.0), SHIPPED.but(OR_JOIN)
+NO_FLOOR, ANY_WORD = SHIPPED.asking(min_score=0.0), SHIPPED.with_changes(OR_JOIN)
 RRF, QDRANT = engine_pipeline(ENGINES["rrf-60"]), engine_pipeline(ENGINES["qdrant-k2"])
 TWO_OF_EACH = RRF.asking(limit=2).with_stage(KeywordLeg(Depth(1, 200))).with_stage(VectorLeg(Depth(1, 200)))
 
@@ -91,7 +91,7 @@ def _found(quote: Callable[[str], str], question: str) -> Answer:
 class VectorPool(Union):
     """The candidates: the vector leg's chunks alone; the keyword leg only adds to their scores."""
 
-    says = "candidates = the vector leg's hits"
+    description = "candidates = the vector leg's hits"
 
     def run(self, trace: Trace, context: Context) -> Trace:
         vector, keyword = trace.legs["vector"].hits, trace.legs["keyword"]
@@ -162,8 +162,8 @@ class OneMinusScores(WeightedScores):
     """One minus the convex combination, as if its parts were distances."""
 
     @property
-    def says(self) -> str:
-        return super().says.replace("score = ", "score = 1 - (") + ")"
+    def description(self) -> str:
+        return super().description.replace("score = ", "score = 1 - (") + ")"
 
     def together(self, vector: Any, keyword: Any) -> Any:
         return 1 - super().together(vector, keyword)
@@ -200,8 +200,8 @@ class SharedRankSum(RankSum):
     """Reciprocal rank fusion with shared ranks: a rank is one more than the number of higher scores."""
 
     @property
-    def says(self) -> str:
-        return f"{super().says}; equal scores share a rank"
+    def description(self) -> str:
+        return f"{super().description}; equal scores share a rank"
 
     def part(self, of: Numbers, leg: str) -> Any:
         rank = of.whole(_shared_ranks, f"{leg}_score")
@@ -224,7 +224,7 @@ def _ensemble(before: Callable[[Iterable[str]], Iterable[str]]) -> Answer:
 
 
 SPECIMENS = (
-    TOLD.searched("openclaw-and-join", NO_FLOOR, NO_FLOOR.but(OR_JOIN)),
+    TOLD.searched("openclaw-and-join", NO_FLOOR, NO_FLOOR.with_changes(OR_JOIN)),
     TOLD.computed(
         "mulder-silent-syntax-error", lambda: _found(listed_only, "@nasa"), lambda: _found(quoted, "@nasa")
     ),

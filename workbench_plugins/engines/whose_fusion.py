@@ -222,7 +222,7 @@ def _why(engine: Engine, above: FusedHit, below: FusedHit) -> str:
     parts = {leg: [_numbers(getattr(hit, leg))[1] for hit in (above, below)] for leg in LEGS}
     gaps = {leg: float(np.nan_to_num(one) - np.nan_to_num(other)) for leg, (one, other) in parts.items()}
     if sum(gaps.values()) <= 0:
-        return f"not a plain sum: {engine.fusion.says.removeprefix('score = ')}"
+        return f"not a plain sum: {engine.fusion.description.removeprefix('score = ')}"
     leg = max(gaps, key=lambda name: gaps[name])
     told = (
         f"nothing for {hit.id}" if math.isnan(part) else f"{part:.4f} for {hit.id}"
@@ -239,9 +239,9 @@ def _numbers(leg: LegPart | None) -> tuple[float, float]:
 def _scale(engine: Engine, leg: str) -> str:
     fusion = engine.fusion
     if isinstance(fusion, WeightedScores | ScoreSum):
-        scale = (fusion.of_vector if leg == "vector" else fusion.of_keyword).says
+        scale = (fusion.of_vector if leg == "vector" else fusion.of_keyword).description
         return f"{getattr(fusion, leg):g} × {scale}" if isinstance(fusion, WeightedScores) else scale
-    return fusion.says.removeprefix("score = ").split(", where")[0]
+    return fusion.description.removeprefix("score = ").split(", where")[0]
 
 
 @dataclass(frozen=True)
@@ -266,7 +266,7 @@ def degenerate_lists(engines: Sequence[str] | None = None, score: float = 3.0) -
         if isinstance(fusion, WeightedScores | ScoreSum):
             lists = [[score], [score, score], []]
             one, equal, empty = (tuple(normalised(fusion.of_keyword, some)) for some in lists)
-            told.append(Degenerate(name, fusion.of_keyword.says, one, equal, empty))
+            told.append(Degenerate(name, fusion.of_keyword.description, one, equal, empty))
     return told
 
 

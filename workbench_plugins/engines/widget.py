@@ -16,14 +16,14 @@ from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.records import Candidate, Trace
 from workbench.retrieval.columns import Columns, Names, parameters
+from workbench.retrieval.formula_export import as_data, said, symbolic
 from workbench.retrieval.fusion import Fusion
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.retrieval.written import as_data, said, symbolic
 from workbench.tables import ABSENT, Table, apart
 from workbench.views.living.controls import Choice, Control, Span, Text
-from workbench.views.widgets.asking import Answering
 from workbench.views.widgets.panel import Link, Selection, number_text
+from workbench.views.widgets.question_widget import QuestionWidget
 from workbench_plugins.engines.lists import LEGS
 from workbench_plugins.engines.presets import (
     ENGINES,
@@ -46,7 +46,7 @@ PARAMETERS = {
 NOTHING = "nothing"
 
 
-class FusionLab(Answering):
+class FusionLab(QuestionWidget):
     """Fuses two lists with any engine's method; sliders set its weights and constants, and a floor.
 
     `settings` are `method`, `min_score`, `watch`, `chunk` (the name of the selected candidate), and those of
@@ -186,7 +186,7 @@ class FusionLab(Answering):
         ties = {one.first for one in places if one.tied}
         leaders, best = [one.id for one in places if one.first == 1], places[0].score
         told = [
-            f"{self.method.value}: {self.fusion.says}.",
+            f"{self.method.value}: {self.fusion.description}.",
             f"{' = '.join(leaders)} {'is' if len(leaders) == 1 else 'are'} first with {best:.4g}.",
             f"{len(ties)} ties." if len(ties) != 1 else "One tie.",
             f"{passing} of {len(places)} candidates pass {number_text(floor, 0.01)}.",

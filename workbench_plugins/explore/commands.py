@@ -18,7 +18,7 @@ from workbench.cli.app import (
     ReEmbed,
 )
 from workbench.cli.lab import check_installed, serve
-from workbench.cli.output import tell
+from workbench.cli.output import print_error
 
 
 def _labelled(memory: str) -> Any:
@@ -53,7 +53,7 @@ def explore(
         root = memory_root(folder)  # before anything starts
         memory = str(root)
         if not (index_file or default_index_path(root)).exists():
-            tell(f"Indexing {folder}. The first time takes a minute or two.")
+            print_error(f"Indexing {folder}. The first time takes a minute or two.")
             own = ["--vectors", *(["--index", str(index_file)] if index_file else [])]
             if code := serve([sys.executable, "-m", "workbench", "index", memory, *own], os.environ):
                 raise typer.Exit(code)
@@ -68,5 +68,5 @@ def explore(
         # The model is loaded while the rest of the page is: both take most of a second.
         with ThreadPoolExecutor(1) as beside:
             beside.submit(index.embedder.embed, ["ready"], "query")
-            from workbench_plugins.explore.server import serve_page
+            from workbench_plugins.explore.page_server import serve_page
         serve_page(index, _labelled(memory), questions, port, ready)

@@ -17,16 +17,16 @@ from workbench.records import Candidate, Fate, Trace
 from workbench.registry import part_of
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.explain import Explanation, explain, formula_lines
+from workbench.retrieval.formula_export import exported
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import check_question
 from workbench.retrieval.settings import with_settings
-from workbench.retrieval.written import written
-from workbench.systems.registry import SYSTEMS, default_system
+from workbench.systems.catalogue import SYSTEMS, default_system
 from workbench.tables import ABSENT, Table
 from workbench.views.living.controls import Choice, Control, Living, Text
 from workbench.views.living.data import Chunks, trace_data
-from workbench.views.widgets.asking import GIVEN, Answering
 from workbench.views.widgets.panel import Link, Selection, put
+from workbench.views.widgets.question_widget import GIVEN, QuestionWidget
 
 SIDES = ("left", "right")
 
@@ -68,7 +68,7 @@ class Moved(Control):
     value = traitlets.Dict(traitlets.Dict())
 
 
-class QuestionExplorer(Answering):
+class QuestionExplorer(QuestionWidget):
     """Two systems' answers to one question side by side, and why a file is among them or not.
 
     `settings` are the question, the systems `left` and `right`, and the file `target`, which may be empty.
@@ -313,7 +313,7 @@ def _cells(trace: Trace, one: Candidate | None) -> tuple[str, str]:
 def _side(pipeline: Pipeline, trace: Trace, chunks: Chunks) -> dict[str, Any]:
     """One search for the page; `floor` names the parameter of its floor, and `column` what that cuts."""
     floor = next((stage for stage in pipeline.stages if isinstance(stage, MinScore)), None)
-    made = written(pipeline, trace.columns)
+    made = exported(pipeline, trace.columns)
     return {
         "pipeline": made | {"system": trace.system},
         "traces": [trace_data(trace, made, chunks)],

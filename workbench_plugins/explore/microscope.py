@@ -17,7 +17,7 @@ from workbench.records import Clause, Query, Stage, Trace
 from workbench.retrieval.pipeline import Pipeline, Running, run
 from workbench.retrieval.query import ascii_words, check_question
 from workbench.safe_text import counted
-from workbench.systems.registry import SYSTEMS
+from workbench.systems.catalogue import SYSTEMS
 
 MOST_WORDS = 6
 """Up to this many words, every word set is counted (63). Above it: single words, all but one, and all."""
@@ -222,7 +222,7 @@ class MatchAttempt:
     rows: int
     of: int
     unit: str
-    says: tuple[str, ...]
+    description: tuple[str, ...]
     systems: tuple[str, ...]
 
 
@@ -246,7 +246,7 @@ def asked(question: str, index: Index, pipelines: Iterable[Pipeline] | None = No
                 counted[key] = _rows(queries, searched)
             texts = tuple(searched.compiled(query) for query in queries)
             way = (texts, counted[key], searched.size, _unit(pipeline))
-            ways.setdefault(way, []).append((stage.says, pipeline.name))
+            ways.setdefault(way, []).append((stage.description, pipeline.name))
     return [MatchAttempt(*way, *map(_once, zip(*builders, strict=True))) for way, builders in ways.items()]
 
 

@@ -12,8 +12,8 @@ from workbench.contracts import Index
 from workbench.retrieval.query import ascii_words, unicode_words
 from workbench.tables import ABSENT, Table
 from workbench.views.living.controls import Choice, Text
-from workbench.views.widgets.asking import GIVEN, Answering, rows
 from workbench.views.widgets.panel import Link, Selection
+from workbench.views.widgets.question_widget import GIVEN, QuestionWidget, rows
 from workbench_plugins.explore.microscope import (
     Dissection,
     MatchAttempt,
@@ -33,7 +33,7 @@ NAMED = 2
 """The number of systems that are named for one MATCH expression."""
 
 
-class Microscope(Answering):
+class Microscope(QuestionWidget):
     """The words of a question: the rows that match each word and all together, and each system's MATCH.
 
     `settings` are the question and the letters that form words; `dissection` and `asked` are the numbers
@@ -176,7 +176,7 @@ def _named(one: MatchAttempt) -> str:
 
 
 def _how(one: MatchAttempt) -> str:
-    said, others = one.says[0].removeprefix("MATCH = "), len(one.says) - 1
+    said, others = one.description[0].removeprefix("MATCH = "), len(one.description) - 1
     if not others:
         return said
     return f"{said} ({others} other {'rule gives' if others == 1 else 'rules give'} the same)"

@@ -17,7 +17,7 @@ from workbench.memory.index import OpenIndex
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import check_question
-from workbench.systems.registry import SYSTEMS, default_system
+from workbench.systems.catalogue import SYSTEMS, default_system
 from workbench.views.widgets.panel import Selection
 from workbench.views.widgets.threshold import ThresholdLab
 from workbench_plugins.explore.explorer import SHIPPED_AND_FIXED, QuestionExplorer

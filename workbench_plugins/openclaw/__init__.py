@@ -5,4 +5,4 @@ from __future__ import annotations
 from workbench.registry import declare
 
 declare("workbench_plugins.openclaw.sessions", source="sessions")
-declare("workbench_plugins.openclaw.indexing", annotations="stored")
+declare("workbench_plugins.openclaw.release_indexing", annotations="stored")

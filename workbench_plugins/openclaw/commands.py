@@ -9,7 +9,7 @@ import typer
 from workbench.cli.app import (
     AsJson,
 )
-from workbench.cli.output import put
+from workbench.cli.output import print_output
 from workbench.safe_text import masked
 from workbench_plugins.openclaw.config import Configuration, read
 
@@ -19,13 +19,13 @@ MARKS = {"used": "✓", "no effect": "–", "unknown": "?"}
 def configuration_text(made: Configuration) -> str:
     """The settings in use, then one line per key: ✓ used, – no effect, ? unknown. Secrets are masked."""
     lines = [f"{name:<10} {value}" for name, value in _summary(made).items()]
-    keys = [f"{MARKS[one.fate]} {one.key} = {one.value}\n    {one.says}" for one in made.findings]
+    keys = [f"{MARKS[one.fate]} {one.key} = {one.value}\n    {one.description}" for one in made.findings]
     return masked("\n".join([*lines, "", *(keys or ["The file sets no key of memory search."])]))
 
 
 def configuration_data(made: Configuration) -> dict[str, Any]:
     """The same for JSON."""
-    keys = [{name: masked(text) for name, text in one._asdict().items()} for one in made.findings]
+    keys = [{name: masked(text) for name, text in one.as_json().items()} for one in made.findings]
     return {**{name: masked(text) for name, text in _summary(made).items()}, "keys": keys}
 
 
@@ -49,5 +49,5 @@ def config(
 ) -> None:
     """Print what each key of an openclaw.json does here. Exit code 1 when one is not known."""
     made = read(file, release=release)
-    put(configuration_data(made) if as_json else configuration_text(made), as_json)
+    print_output(configuration_data(made) if as_json else configuration_text(made), as_json)
     raise typer.Exit(1 if any(one.fate == "unknown" for one in made.findings) else 0)

@@ -19,9 +19,9 @@ from workbench.errors import InputError
 from workbench.memory.sources import Chunker, LineChunker
 from workbench.retrieval.pipeline import Pipeline
 from workbench.safe_text import masked, one_line
+from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.languages import Language
 from workbench.systems.openclaw import WORKAROUND
-from workbench.systems.registry import SYSTEMS
 from workbench_plugins.openclaw.config_keys import check_key, fits, has, key_of, tuned, with_keys
 from workbench_plugins.openclaw.config_values import (
     AUTO,
@@ -44,7 +44,7 @@ from workbench_plugins.openclaw.config_values import (
     shown,
     trees,
 )
-from workbench_plugins.openclaw.indexing import LimitedChunker, SeptemberChunker
+from workbench_plugins.openclaw.release_indexing import LimitedChunker, SeptemberChunker
 from workbench_plugins.openclaw.releases import DECAY, DIVERSE, HISTORY, WEIGHED
 from workbench_plugins.openclaw.sessions import Thresholds
 
@@ -66,7 +66,7 @@ class Choice(NamedTuple):
         return version_of(self.pipeline)
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """The system and its release, for people."""
         return f"OpenClaw {self.release}"
 
@@ -145,7 +145,7 @@ def with_switches(release: Pipeline, search: Search) -> Pipeline:
         *([DIVERSE] if search["query.hybrid.mmr.enabled"] else []),
         *([WEIGHED, DECAY] if search["query.hybrid.temporalDecay.enabled"] else []),
     ]
-    return release.but(*more)
+    return release.with_changes(*more)
 
 
 class KeyReport(NamedTuple):
@@ -154,7 +154,11 @@ class KeyReport(NamedTuple):
     key: str
     value: str
     fate: Literal["used", "no effect", "unknown"]
-    says: str
+    description: str
+
+    def as_json(self) -> dict[str, str]:
+        """The fields of the report; the description is called `says`."""
+        return {"key": self.key, "value": self.value, "fate": self.fate, "says": self.description}
 
 
 @dataclass(frozen=True)
@@ -330,8 +334,8 @@ def _state() -> Path:
 def _finding(
     one: Given, given: Sequence[Given], unknown: Sequence[str], made: Configuration, newest: bool
 ) -> KeyReport:
-    def found(fate: Literal["used", "no effect"], says: str) -> KeyReport:
-        return KeyReport(one.place, shown(one.key, one.value), fate, says)
+    def found(fate: Literal["used", "no effect"], description: str) -> KeyReport:
+        return KeyReport(one.place, shown(one.key, one.value), fate, description)
 
     if below(one.key, unknown):
         near = difflib.get_close_matches(one.key, KINDS, n=1, cutoff=0.6)
@@ -347,9 +351,9 @@ def _finding(
     return found("used", became) if became else found("no effect", _why_not(one, made))
 
 
-def _unknown(place: str, says: str) -> KeyReport:
+def _unknown(place: str, description: str) -> KeyReport:
     """A key that is not known. Its value is not shown: nobody can say whether it is a secret."""
-    return KeyReport(one_line(masked(place)), NOT_SHOWN, "unknown", says)
+    return KeyReport(one_line(masked(place)), NOT_SHOWN, "unknown", description)
 
 
 def _beside(data: Mapping[str, Any], form: str) -> Iterator[KeyReport]:

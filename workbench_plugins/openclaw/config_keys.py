@@ -188,7 +188,7 @@ def _switched(pipeline: Pipeline, key: str, on: bool) -> Pipeline:
             f"{pipeline.name} cannot switch {key} on.",
             "Name a release from 2026.2.15 to 2026.7.1, such as -s openclaw-2026.2.15.",
         )
-    return replace(pipeline.but(*changes), name=pipeline.name)
+    return replace(pipeline.with_changes(*changes), name=pipeline.name)
 
 
 def _has_switches(pipeline: Pipeline) -> bool:

@@ -25,7 +25,7 @@ from pydantic import (
 )
 
 from workbench.errors import InputError
-from workbench.memory.data_files import told_beside
+from workbench.memory.data_files import load_data
 from workbench.memory.files import read_input
 from workbench.safe_text import is_secret_name, masked, one_line
 
@@ -92,7 +92,7 @@ TYPES: Mapping[str, TypeAdapter[Any]] = {
 }
 """What a key can be; a value of another type is an error."""
 
-TABLE: Mapping[str, Any] = told_beside(__file__, "keys.yaml")
+TABLE: Mapping[str, Any] = load_data(__file__, "keys.yaml")
 KINDS: Mapping[str, TypeAdapter[Any]] = {key: TYPES[one["is"]] for key, one in TABLE["keys"].items()}
 USUAL: Mapping[str, Any] = {key: one.get("usual") for key, one in TABLE["keys"].items()}
 """The type of each key of memory search, and its default value."""

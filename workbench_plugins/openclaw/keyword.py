@@ -26,20 +26,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.contracts import Context, Index, Layout
-from workbench.memory.data_files import told_beside
+from workbench.memory.data_files import load_data
 from workbench.memory.sources import utf16_length
 from workbench.memory.store.contract import hits_of
 from workbench.memory.store.sqlite.fts5 import match_expression
 from workbench.memory.whole_files import whole_documents
 from workbench.records import Chunk, Floats, Hits, Leg, Query, Rows, Trace
 from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage, filled, with_column
-from workbench.retrieval.index_adapters import IndexAdapter, adapted, kept
+from workbench.retrieval.index_adapters import IndexAdapter, adapted, memoized
 from workbench.retrieval.legs import Depth, FixedDepth, QueryLeg, no_hits, with_leg
 from workbench.retrieval.query import BLANKS, UnicodeWords, unicode_words, words_query
 from workbench.retrieval.scoring import relevance
 
 WORDS: dict[str, list[str]] = {
-    language: " ".join(some).split() for language, some in told_beside(__file__, "stop_words.yaml").items()
+    language: " ".join(some).split() for language, some in load_data(__file__, "stop_words.yaml").items()
 }
 """Stop words by language, and the particles that follow a Korean noun without a space, the longest first."""
 PARTICLES, KOREAN = WORDS["Korean particles"], frozenset(WORDS["Korean particles"] + WORDS["Korean"])
@@ -427,7 +427,7 @@ class TrigramLayout:
     """
 
     substring: ClassVar[Substring] = "like"
-    says: ClassVar[str] = (
+    description: ClassVar[str] = (
         "a full-text index of trigrams; words of one or two characters are searched with LIKE in Chinese, "
         "Japanese and Korean, and are not found in other scripts"
     )
@@ -445,7 +445,7 @@ class TrigramLayout:
         def arranged() -> TextsLaidOut:
             return _texts(index, _paths_of(index, self), self.substring)
 
-        return TrigramIndex(index, kept(index, self, arranged), self.apart)
+        return TrigramIndex(index, memoized(index, self, arranged), self.apart)
 
 
 def _paths_of(index: Index, layout: Layout) -> list[str]:
@@ -460,7 +460,7 @@ class ShortWordsLayout(TrigramLayout):
     """
 
     substring: ClassVar[Substring] = "composed"
-    says: ClassVar[str] = (
+    description: ClassVar[str] = (
         "a full-text index of trigrams; words of one or two characters are searched as substrings"
     )
 
@@ -558,8 +558,12 @@ class PathsLayout:
     tokenizer: Tokenizer = "unicode61"
 
     @property
-    def says(self) -> str:
-        chunks = ShortWordsLayout.says if self.tokenizer == "trigram" else "the full-text index of the chunks"
+    def description(self) -> str:
+        chunks = (
+            ShortWordsLayout.description
+            if self.tokenizer == "trigram"
+            else "the full-text index of the chunks"
+        )
         return f"{chunks}, and another one of the files' paths"
 
     def of(self, index: Index) -> Index:
@@ -567,7 +571,7 @@ class PathsLayout:
 
         Raises InputError for an index that does not keep whole documents.
         """
-        paths = kept(index, self, lambda: _path_table(index, _paths_of(index, self), self.tokenizer))
+        paths = memoized(index, self, lambda: _path_table(index, _paths_of(index, self), self.tokenizer))
         chunks = ShortWordsLayout().of(index) if self.tokenizer == "trigram" else index
         return PathIndex(chunks, paths, self.tokenizer)
 
@@ -678,7 +682,7 @@ class FallbackWhenEmpty(ManyQueries):
     """
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return (
             f"keyword leg: FTS5; if the question finds nothing, up to {MOST_TERMS} of its keywords one by "
             f"one; {self.depth}"
@@ -752,7 +756,7 @@ class SupplementWhenThin(ManyQueries):
     """
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return (
             f"keyword leg: FTS5 over texts and paths; unless the question fills it, also up to {MOST_TERMS} "
             f"keywords, one by one; {self.depth}, and exact paths"
@@ -856,7 +860,7 @@ class BoostedRelevance(
     The words are those of the question, or those that the leg scored its hits against.
     """
 
-    says: ClassVar[str] = (
+    description: ClassVar[str] = (
         "keyword score = min(1, |bm25| / (1 + |bm25|) + 0.45 × share of the question's words in the text "
         "+ 0.2 × their share of the text's words + 0.18 × words in the path + min(length / 160, 0.18))"
     )
@@ -890,7 +894,7 @@ class MatchedRelevance(BoostedRelevance, observed=(*FEATURES, "lexical_rank")):
     Source: openclaw 2026.9.6, searchKeyword and mergeHybridResults (openclaw#115001, #120603).
     """
 
-    says: ClassVar[str] = f"{BoostedRelevance.says}; 0 without a MATCH in the text"
+    description: ClassVar[str] = f"{BoostedRelevance.description}; 0 without a MATCH in the text"
 
     def formula(self, of: Numbers) -> Any:
         return np.where(of["keyword_raw"] < 0, super().formula(of), 0.0)
@@ -912,7 +916,9 @@ class PathScore(
     A path that only substrings found has the raw number 0, and therefore the score 1.
     """
 
-    says: ClassVar[str] = "path score = |bm25| / (1 + |bm25|) over the files' paths, for a file's first chunk"
+    description: ClassVar[str] = (
+        "path score = |bm25| / (1 + |bm25|) over the files' paths, for a file's first chunk"
+    )
 
     def formula(self, of: Numbers) -> Any:
         return relevance(of["path_raw"])
@@ -932,7 +938,9 @@ class PathScore(
 class PathTier(PlainStage, slot="path_tier"):
     """Marks candidates whose path, file name or stem equals the question: `exact_path_tier`, 0 to 3."""
 
-    says: ClassVar[str] = "path tier = 3 if the question is the path, 2 for its name, 1 without .md, else 0"
+    description: ClassVar[str] = (
+        "path tier = 3 if the question is the path, 2 for its name, 1 without .md, else 0"
+    )
 
     def writes(self) -> tuple[str, ...]:
         return ("path_tier",)

@@ -46,7 +46,7 @@ from workbench.memory.store.sqlite.store import Store
 from workbench.progress import progress_bar
 from workbench.records import Chunk, Document, Hits, Query, Rows, Vector
 from workbench.safe_text import counted
-from workbench_plugins.openclaw.indexing import Annotations
+from workbench_plugins.openclaw.release_indexing import Annotations
 
 if TYPE_CHECKING:
     from workbench_plugins.providers.embedder import Provider

@@ -26,12 +26,12 @@ from workbench.errors import InputError
 from workbench.records import KEPT, Chunk, Document, DropKind, Floats, Rows, Threshold, Trace
 from workbench.retrieval.columns import Columns, ColumnStage, Names, Numbers, PlainStage, filled, with_column
 from workbench.retrieval.cutoff import MinScore, Order, dropped
+from workbench.retrieval.formula_export import as_data, step
 from workbench.retrieval.fusion import weighted_sum
-from workbench.retrieval.index_adapters import kept
-from workbench.retrieval.written import as_data, step
+from workbench.retrieval.index_adapters import memoized
 from workbench.safe_text import beginning
-from workbench_plugins.openclaw.indexing import INVALID_PROJECT, annotations_of
 from workbench_plugins.openclaw.keyword import ordered, path_key
+from workbench_plugins.openclaw.release_indexing import INVALID_PROJECT, annotations_of
 
 WORD = re.compile(r"[a-z0-9_]+")
 UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\u1100-\u11ff]")
@@ -147,7 +147,7 @@ class MMR(
     units: int = 700
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return (
             f"reorder by MMR: {self.relevance_weight:g} × relevance - {1 - self.relevance_weight:.3g} × "
             "similarity to higher-ranked texts; scores do not change"
@@ -188,17 +188,17 @@ class MMR(
 
     def run(self, trace: Trace, context: Context) -> Trace:
         trace = super().run(trace, context)
-        return trace.but(order=np.argsort(trace.columns["mmr_position"]))
+        return trace.with_changes(order=np.argsort(trace.columns["mmr_position"]))
 
     def similarity(self, trace: Trace, group: Rows, index: Index) -> Floats:
         """`similarities` of the candidates in these rows of the trace: shape (n, n).
 
         Those of a small index are computed once, for all of its chunks.
         """
-        rows, every = trace.rows[group], kept(index, "rows", lambda: _every_row(index))
+        rows, every = trace.rows[group], memoized(index, "rows", lambda: _every_row(index))
         if every.size > MOST_CHUNKS or not np.isin(rows, every).all():
             return self._of(index, rows)
-        tables = kept(index, "similarities", dict[Hashable, Floats])
+        tables = memoized(index, "similarities", dict[Hashable, Floats])
         cut = any(2 * len(chunk.text) > self.units for chunk in trace.chunks)
         name = type(self), self.units if cut else None
         if name not in tables:
@@ -336,7 +336,7 @@ class Recency(ColumnStage, slot="recency", scale="factor", observed=("age_days",
             _parsed(self.today)
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         today = self.today or "the newest date in a file name of this memory"
         return f"recency = 0.5 to the power of age / {self.half_life_days:g} days, where today is {today}"
 
@@ -352,7 +352,7 @@ class Recency(ColumnStage, slot="recency", scale="factor", observed=("age_days",
         def of(some: Iterable[Document] | Iterable[Chunk]) -> date | None:
             return max((day for one in some if (day := self.names.of(one.path).day)), default=None)
 
-        newest = kept(index, (Recency, self.names), lambda: of(index.documents() or ()))
+        newest = memoized(index, (Recency, self.names), lambda: of(index.documents() or ()))
         return newest or of(trace.chunks)
 
 
@@ -401,7 +401,7 @@ class Importance(ColumnStage, slot="importance", scale="factor", observed=("impo
     """`importance_factor` of a chunk's annotated importance."""
 
     best: ClassVar[Mapping[str, float]] = {"importance_level": 10.0}
-    says: ClassVar[str] = "importance = 0.75 + 0.05 × the chunk's annotated importance, 1 without one"
+    description: ClassVar[str] = "importance = 0.75 + 0.05 × the chunk's annotated importance, 1 without one"
 
     def formula(self, of: Numbers) -> Any:
         return importance_factor(of["importance_level"])
@@ -419,7 +419,7 @@ class ProjectAffinity(PlainStage, slot="affinity"):
     active: tuple[str, ...] = ()
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         active = ", ".join(self.active) or "none"
         return f"affinity = 1.15 for a chunk of the active projects ({active}), 0.9 for others, 1 for none"
 
@@ -439,7 +439,7 @@ class ReadableProjects(PlainStage, slot="readable_projects"):
     Source: openclaw 2026.9.6, project-ranking.ts, applyProjectRanking.
     """
 
-    says: ClassVar[str] = "projects: drop chunks with a project comment that names no project"
+    description: ClassVar[str] = "projects: drop chunks with a project comment that names no project"
 
     def run(self, trace: Trace, context: Context) -> Trace:
         said = annotations_of(context.index)
@@ -477,7 +477,7 @@ class WeighedSum(ColumnStage, slot="fusion", output="score", scale="weighted sum
     keyword: float = 0.3
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return (
             f"score = ({self.vector:g} × vector score + {self.keyword:g} × keyword score, "
             "or else path score; absent counts as 0) "
@@ -542,7 +542,9 @@ class ByTier(Order):
     Source: openclaw 2026.9.6, mergeHybridResults.
     """
 
-    says: ClassVar[str] = "order = exact paths first, then by falling score, then by path, lines and chunk id"
+    description: ClassVar[str] = (
+        "order = exact paths first, then by falling score, then by path, lines and chunk id"
+    )
 
     def may_read(self) -> tuple[str, ...]:
         return "path_tier", "rank_score", "lexical_rank"
@@ -597,7 +599,7 @@ class KeywordRescue(PlainStage, slot="rescue"):
     floor: float = 0.3
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"rescue: when nothing passes the floor, keep keyword hits that score at least {self.floor:g}"
 
     def reads(self) -> tuple[str, ...]:
@@ -625,7 +627,7 @@ class SpareSlots(PlainStage, slot="rescue"):
     Source: openclaw 2026.9.6, extensions/memory-core/src/memory/hybrid.ts (openclaw#92524).
     """
 
-    says: ClassVar[str] = (
+    description: ClassVar[str] = (
         "rescue: places left empty go to hits of the keyword leg alone; when nothing passes the floor, to "
         "all keyword hits that score at least 0"
     )
@@ -640,7 +642,7 @@ class SpareSlots(PlainStage, slot="rescue"):
         unseen = np.nan_to_num(trace.columns["vector_score"], nan=0.0) == 0
         spare = keyword_backed(trace, ~strict & unseen)
         turn = np.where(strict, 0, np.where(spare, 1, 2))[trace.order]
-        return _brought_back(trace, spare).but(order=trace.order[np.argsort(turn, kind="stable")])
+        return _brought_back(trace, spare).with_changes(order=trace.order[np.argsort(turn, kind="stable")])
 
 
 @step.register
@@ -662,4 +664,4 @@ def keyword_backed(trace: Trace, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
 def _brought_back(trace: Trace, rows: NDArray[np.bool_]) -> Trace:
     """The trace with these rows brought back if a floor dropped them; other drops stay."""
     floors = [place for place, stage in enumerate(trace.stages) if isinstance(stage, MinScore)]
-    return trace.but(dropped=np.where(rows & np.isin(trace.dropped, floors), KEPT, trace.dropped))
+    return trace.with_changes(dropped=np.where(rows & np.isin(trace.dropped, floors), KEPT, trace.dropped))

@@ -25,7 +25,7 @@ POOL = keyword.Pool(cap=200)
 
 def released(before: Pipeline, release: str, *changes: Change) -> Pipeline:
     """The pipeline of a release: the one before it, with this release's changes; only these are named."""
-    changed = replace(before, changes=()).but(*changes)
+    changed = replace(before, changes=()).with_changes(*changes)
     return replace(changed, name=f"openclaw-{release}", source=TOLD.release(release))
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import InputError, ProviderError
-from workbench.memory.data_files import told_beside
+from workbench.memory.data_files import load_data
 from workbench.memory.embedding.engines import Role
 from workbench.memory.embedding.local import Embedded, PartlyEmbeddedError, mean_vectors, unit
 from workbench.memory.embedding.named import EmbedderKind
@@ -47,7 +47,7 @@ from workbench_plugins.providers.clients import (
 REQUEST_BYTES = 8000
 """How many bytes of text go into one request, unless one text alone has more."""
 
-TABLE: Mapping[str, Any] = told_beside(__file__)
+TABLE: Mapping[str, Any] = load_data(__file__)
 LONGEST: Mapping[str, int] = TABLE["longest"]
 
 

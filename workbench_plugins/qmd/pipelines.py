@@ -15,7 +15,7 @@ from workbench.retrieval.legs import KeywordLeg, Union
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.scoring import Cosine, Relevance
 from workbench.systems.history import History
-from workbench_plugins.qmd.fusion import (
+from workbench_plugins.qmd.qmd_fusion import (
     Blend,
     BonusRankSum,
     ByPlace,
@@ -24,7 +24,7 @@ from workbench_plugins.qmd.fusion import (
     PositionalRankSum,
     RerankBestPiece,
 )
-from workbench_plugins.qmd.legs import (
+from workbench_plugins.qmd.qmd_legs import (
     TWENTY,
     EveryWordAsPrefix,
     Expander,
@@ -81,9 +81,9 @@ def with_models(expander: Expander, reranker: Reranker, name: str = "qmd-2.8.3")
     return replace(reranked, name=name, source=TOLD.release("2.8.3"))
 
 
-WITH_KEYWORDS = NO_RERANK.but(KEYWORDS)
+WITH_KEYWORDS = NO_RERANK.with_changes(KEYWORDS)
 OLDER = replace(
-    WITH_KEYWORDS.but(BY_POSITION), name="qmd-2.1.0-no-rerank+keywords", source=TOLD.release("2.1.0")
+    WITH_KEYWORDS.with_changes(BY_POSITION), name="qmd-2.1.0-no-rerank+keywords", source=TOLD.release("2.1.0")
 )
 NO_MODELS = replace(
     with_models(Expansion().expander, Constant(), "qmd-2.8.3-no-models"),

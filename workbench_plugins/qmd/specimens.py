@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workbench_plugins.engines.museum import Reports
-from workbench_plugins.qmd.fusion import PositionalRankSum
-from workbench_plugins.qmd.legs import Expansion, Variant
 from workbench_plugins.qmd.pipelines import NO_RERANK
+from workbench_plugins.qmd.qmd_fusion import PositionalRankSum
+from workbench_plugins.qmd.qmd_legs import Expansion, Variant
 
 TOLD = Reports(__file__)
 

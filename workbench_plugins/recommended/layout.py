@@ -14,12 +14,12 @@ from workbench.contracts import Index
 from workbench.memory.choices import index_home
 from workbench.memory.embedding.local import Embedder, LocalEmbedder
 from workbench.records import Floats, Hits, Query, Rows, Vector
-from workbench.retrieval.index_adapters import IndexAdapter, adapted, innermost, kept
+from workbench.retrieval.index_adapters import IndexAdapter, adapted, innermost, memoized
 from workbench.retrieval.proper_nouns import is_name
 from workbench.retrieval.query import unicode_words
-from workbench_plugins.recommended.arranged import HeldWords, Passages, WordEmbedder, arrange, held
 from workbench_plugins.recommended.keywords import StemIndex, content_stems, porter_stems, question_stems
-from workbench_plugins.recommended.windows import lines_of, outline
+from workbench_plugins.recommended.passage_index import HeldWords, Passages, WordEmbedder, arrange, held
+from workbench_plugins.recommended.passage_windows import lines_of, outline
 from workbench_plugins.recommended.words import AskedWords, Codes, asked_words, best_matches
 from workbench_plugins.recommended.words import cosines as passage_cosines
 
@@ -262,7 +262,7 @@ def cache_of(index: Index) -> Path:
 class PassagesLayout:
     """Passages beside an index: stems, and with a model on this machine vectors of words and passages."""
 
-    says = (
+    description = (
         "stems of chunks, files and titles; with a model on this machine also the vectors of words and "
         "passages, read with title, headings and speakers in front; a chunk's vector is their mean"
     )
@@ -272,5 +272,5 @@ class PassagesLayout:
 
     def of(self, index: Index) -> Index:
         """The index in passages, arranged once for each generation; the first time takes a while."""
-        arranged = kept(index, self, lambda: arrange(index, word_embedder(index), cache_of(index)))
+        arranged = memoized(index, self, lambda: arrange(index, word_embedder(index), cache_of(index)))
         return PassageIndex(index, arranged)

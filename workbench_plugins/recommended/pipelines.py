@@ -18,7 +18,7 @@ from workbench.errors import ProviderError
 from workbench.memory.embedding.local import LocalEmbedder, Windowed
 from workbench.retrieval.cutoff import Limit, Order
 from workbench.retrieval.fusion import WeightedSum
-from workbench.retrieval.index_adapters import kept
+from workbench.retrieval.index_adapters import memoized
 from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg
 from workbench.retrieval.pipeline import Pipeline, Source
 from workbench_plugins.recommended.layout import PassagesLayout, word_embedder
@@ -164,7 +164,7 @@ class LateOfIndex(RerankerOfIndex):
                 "The model of this index gives no vectors of single words here.",
                 "Index with a model on this machine, or choose another reranker.",
             )
-        return LateReranker(embedder, kept(index, LateOfIndex, dict[str, Codes]))
+        return LateReranker(embedder, memoized(index, LateOfIndex, dict[str, Codes]))
 
 
 LATE = RerankerKind("late", "late", lambda _: LateOfIndex())

@@ -16,8 +16,8 @@ from workbench.errors import InputError
 from workbench.records import KEPT, DropKind, Floats, Threshold, Trace
 from workbench.retrieval.columns import ColumnStage, Names, Numbers, PlainStage, filled
 from workbench.retrieval.cutoff import MinScore, dropped
+from workbench.retrieval.formula_export import step
 from workbench.retrieval.query import PrunedUnicodeWords, unicode_words
-from workbench.retrieval.written import step
 from workbench_plugins.recommended.keywords import content_stems
 from workbench_plugins.recommended.layout import PassageIndex, passages_of
 
@@ -50,7 +50,7 @@ class ContentWords(PrunedUnicodeWords):
         return [word for word in unicode_words(question) if content_stems(word)]
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"MATCH = the stems of the question's words without function words, joined with {self.join}"
 
 
@@ -67,7 +67,7 @@ class KeywordShare(
     what it is about; its file does.
     """
 
-    says: ClassVar[str] = (
+    description: ClassVar[str] = (
         "keyword score = mean of BM25 of the chunk and BM25 of its file, each / the most that this question "
         "could score, also beyond the leg's depth"
     )
@@ -93,7 +93,7 @@ class KeywordShare(
 class TitleShare(ColumnStage, slot="title_score", scale="share of words", observed=("title_words",)):
     """The share of the question's words, by their rarity, that the file's title and path have."""
 
-    says: ClassVar[str] = (
+    description: ClassVar[str] = (
         "title score = share of the question's words, by rarity, in the file's title and path"
     )
 
@@ -112,7 +112,9 @@ class PassageCosine(ColumnStage, slot="vector_score", scale="cosine", observed=(
     model on this machine the cosine of the whole chunk takes its place, and 0 if that is unknown.
     """
 
-    says: ClassVar[str] = "vector score = the cosine of the question with the chunk's best passage of words"
+    description: ClassVar[str] = (
+        "vector score = the cosine of the question with the chunk's best passage of words"
+    )
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
         return {"passage_cosine": _passages(context).cosines(context.vector(), trace.rows)}
@@ -136,7 +138,7 @@ class LateInteraction(
     words. Source: Khattab and Zaharia, ColBERT, SIGIR 2020, with the words of the embedding model itself.
     """
 
-    says: ClassVar[str] = (
+    description: ClassVar[str] = (
         "late score = mean over the question's content words, by rarity, of the cosine of the best word of "
         "the chunk"
     )
@@ -158,7 +160,7 @@ class LateInteraction(
 class BestOfFile(PlainStage, slot="fold"):
     """Keeps the best chunk of each file, and folds the others under it: six results are six files."""
 
-    says: ClassVar[str] = "fold: keep the best chunk of each file"
+    description: ClassVar[str] = "fold: keep the best chunk of each file"
 
     def run(self, trace: Trace, context: Context) -> Trace:
         places = np.full(trace.rows.size, np.nan)
@@ -193,7 +195,7 @@ class Support(ColumnStage, slot="support", scale="sum of cosines"):
     Evidence in two chunks is no answer: the right subject in one, and the rare words in another.
     """
 
-    says: ClassVar[str] = "support = vector score + 2 × the match of the question's two rarest words"
+    description: ClassVar[str] = "support = vector score + 2 × the match of the question's two rarest words"
 
     def formula(self, of: Numbers) -> Any:
         return of["vector_score"] + 2 * of["rare_words"]
@@ -237,7 +239,7 @@ class Answerable(ColumnStage, slot="answerable", scale="probability", observed=(
 
     calibration: Calibration = field(default_factory=Calibration)
 
-    says: ClassVar[str] = (
+    description: ClassVar[str] = (
         "answerable = the probability that anything here answers, from the chunk with the most support and "
         "the nearest chunk, and lower where the question's other words are on a line without its name"
     )
@@ -279,7 +281,7 @@ class SilenceFloor(MinScore):
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"floor": (0, 1)}
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"floor: return nothing if P(answerable) < {self.floor:g}"
 
 

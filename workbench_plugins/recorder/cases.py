@@ -38,7 +38,7 @@ def case_of(recording: Recording, target: str) -> Case:
     case = Case(
         case=1,
         title=f"{target} is missing in an answer of {recording.recorder.engine}",
-        note=f"{recording.says}.",
+        note=f"{recording.description}.",
         system=CaseSystem(
             name=name,
             settings=settings,

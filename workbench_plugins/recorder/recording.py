@@ -64,7 +64,7 @@ class RecordedIndex(ListIndex):
 
     def causes(self, runs: Any, goal: Any) -> Iterable[Any]:
         """What is wrong with the legs themselves, as far as it concerns a file that is wanted."""
-        from workbench_plugins.recorder.causes import causes
+        from workbench_plugins.recorder.fusion_causes import causes
 
         return causes(self, runs, goal)
 
@@ -81,8 +81,8 @@ def _of_candidates(trace: Trace, known: Mapping[str, float]) -> Floats:
 
 @cache
 def _inferred(kind: Any) -> Any:
-    words = property(lambda stage: f"inferred {kind.says.fget(stage)}")
-    return type(f"Inferred{kind.__name__}", (kind,), {"says": words}, output="inferred_score")
+    words = property(lambda stage: f"inferred {kind.description.fget(stage)}")
+    return type(f"Inferred{kind.__name__}", (kind,), {"description": words}, output="inferred_score")
 
 
 def _copied(fusion: Any, kind: Any) -> Any:
@@ -109,7 +109,7 @@ class RecordedFusion(PlainStage, slot="fusion"):
     """The fused list as it was recorded, where no known fusion gives it; other scores are unknown."""
 
     legs: tuple[str, ...]
-    says: ClassVar[str] = "recorded score = the score in the answer, unknown for what is not in it"
+    description: ClassVar[str] = "recorded score = the score in the answer, unknown for what is not in it"
 
     def reads(self) -> tuple[str, ...]:
         return tuple(f"{leg}_rank" for leg in self.legs)
@@ -126,14 +126,14 @@ class RecordedOrder(Order):
     """Best number in `by` first; equal ones stand as in the recorded answer, then by chunk id."""
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         number = self.by.replace("_", " ")
         return f"order = by falling {number}, then as in the recorded answer, then by chunk id"
 
     def run(self, trace: Trace, context: Context) -> Trace:
         places = {id_: place for place, id_ in enumerate(_answer(context, trace.question), 1)}
         order = best_first(trace.columns[self.by], _of_candidates(trace, places), trace.ids)
-        return trace.but(order=order, ranked_by=self.by)
+        return trace.with_changes(order=order, ranked_by=self.by)
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class EngineFloor(MinScore, slot="engine_floor"):
     floor: float = field(kw_only=True)
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"engine floor: the {self.of.replace('_', ' ')} must be at least {self.floor:g}"
 
 
@@ -266,7 +266,7 @@ class Recording(Shown):
     agrees: bool | None
 
     def __repr__(self) -> str:
-        return f"<Recording: {self.recorder.engine}, {self.question!r}, {self.says}>"
+        return f"<Recording: {self.recorder.engine}, {self.question!r}, {self.description}>"
 
     @property
     def fused(self) -> Sequence[tuple[str, float]]:
@@ -274,7 +274,7 @@ class Recording(Shown):
         return list(self.index.answers[self.question].items())
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """What was recorded and what was inferred, in a sentence."""
         legs, ends = " and ".join(self.recorder.legs), ""
         if self.pipeline.floor > -math.inf and self.recorder.floor is None:
@@ -289,7 +289,7 @@ class Recording(Shown):
 
     def view(self) -> list[Part]:
         """What was recorded, and the trace."""
-        return [hanging(f"{self.recorder.engine}: {self.says}"), *self.trace.view()]
+        return [hanging(f"{self.recorder.engine}: {self.description}"), *self.trace.view()]
 
     def explain(self, target: str) -> RecordedExplanation:
         """Why a document is in the answer or not; each line says whether it was recorded or inferred."""
@@ -324,7 +324,7 @@ class RecordedExplanation(Shown):
 
     def __str__(self) -> str:
         first, system, *lines = self.explanation.text().split("\n")
-        return "\n".join([first, system, f"  {self.recording.says}", *map(self._marked, lines)])
+        return "\n".join([first, system, f"  {self.recording.description}", *map(self._marked, lines)])
 
     def view(self) -> list[Part]:
         """The marked lines."""

@@ -7,9 +7,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from workbench.errors import InputError, unknown_name
-from workbench.memory.data_files import told_beside
+from workbench.memory.data_files import load_data
 from workbench_plugins.recorder.recording import Recording, record
-from workbench_plugins.runs.files import number, plain_id
+from workbench_plugins.runs.run_files import number, plain_id
 
 
 class Hit(NamedTuple):
@@ -23,7 +23,7 @@ class Hit(NamedTuple):
 @cache
 def forms() -> Mapping[str, Mapping[str, str]]:
     """The known forms of responses by the names of their engines."""
-    read: Mapping[str, Mapping[str, str]] = told_beside(__file__, "responses.yaml")
+    read: Mapping[str, Mapping[str, str]] = load_data(__file__, "responses.yaml")
     return read
 
 

@@ -12,7 +12,7 @@ import typer
 from workbench.cli.app import (
     AsJson,
 )
-from workbench.cli.output import put, tell
+from workbench.cli.output import print_error, print_output
 from workbench.errors import InputError
 from workbench.memory.files import read_input
 from workbench.safe_text import one_line
@@ -45,8 +45,8 @@ def reproduce(
     text = _text(issue)
     verdict = tried(read_report(text, told(text, judge) if judge else None))
     file = save_case(verdict.run.case, out or Path(file_name(verdict.run.case)), overwrite)
-    put(verdict_data(verdict, file) if as_json else reply(verdict, file), as_json)
-    tell(f"Run it: workbench case run {file}")
+    print_output(verdict_data(verdict, file) if as_json else reply(verdict, file), as_json)
+    print_error(f"Run it: workbench case run {file}")
     raise typer.Exit(0 if verdict.kind in REPRODUCED else 1)
 
 
@@ -66,15 +66,15 @@ def _text(issue: Path) -> str:
 def verdict_data(verdict: Verdict, file: Path) -> dict[str, Any]:
     """A verdict as JSON."""
     facts = [asdict(one) | {"assumed": not one.line} for one in verdict.facts]
-    return {"verdict": verdict.kind, "says": verdict.says, "case": str(file), "facts": facts}
+    return {"verdict": verdict.kind, "says": verdict.description, "case": str(file), "facts": facts}
 
 
 def reply(verdict: Verdict, file: Path) -> str:
     """The text of a reply to the report, in Markdown; what the report said stands in code spans alone."""
-    rows = [f"| {one.what} | {_span(one.value)} | {one.says} |" for one in verdict.facts]
+    rows = [f"| {one.what} | {_span(one.value)} | {one.description} |" for one in verdict.facts]
     return "\n".join(
         [
-            verdict.says,
+            verdict.description,
             "",
             "| what | value | where |",
             "|---|---|---|",

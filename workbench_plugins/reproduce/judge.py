@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from workbench.errors import InputError, ProviderError
 from workbench.retrieval.query import check_question
 from workbench.safe_text import masked, one_line
-from workbench_plugins.reproduce.expressions import WORDS
 from workbench_plugins.reproduce.reading import PATH, Told
+from workbench_plugins.reproduce.report_patterns import WORDS
 
 LONGEST = 20_000
 """Characters of a report that are sent."""

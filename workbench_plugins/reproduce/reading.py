@@ -16,12 +16,12 @@ from urllib.parse import unquote_plus
 from workbench.errors import InputError
 from workbench.retrieval.query import STOP_WORDS, check_question, content_words, unicode_words
 from workbench.safe_text import masked, one_line
+from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.history import LINES
-from workbench.systems.registry import SYSTEMS
 from workbench_plugins.cases.model import CaseNote
-from workbench_plugins.reproduce.expressions import WORDS, form, pattern
 from workbench_plugins.reproduce.markdown import FENCE, PRE, MarkdownPart, parts_of
-from workbench_plugins.reproduce.results import Scored, number, results_of, tables
+from workbench_plugins.reproduce.report_patterns import WORDS, form, pattern
+from workbench_plugins.reproduce.verdict_facts import Scored, number, results_of, tables
 
 FIRST_LINES, LAST_LINES, LONGEST_LINE = 2_500, 500, 2_000
 """What is read of a report: a log between says nothing new."""
@@ -52,7 +52,7 @@ class Fact:
     why: str = ""
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """Where it was read, or why it is assumed."""
         return f"line {self.line}" if self.line else f"assumed: {self.why}"
 
@@ -149,7 +149,7 @@ def read_report(text: str, told: Told | None = None) -> Report:
     settings = settings_of(lines, parts)
     facts = [question, expected, happened, system, *settings]
     facts += [Fact("note", one.path, line) for one, line in notes]
-    facts += [Fact("result", f"{one.name[:80]}: {one.says}", one.line) for one in results]
+    facts += [Fact("result", f"{one.name[:80]}: {one.description}", one.line) for one in results]
     if exact:
         facts.append(Fact("the words of the question are in the file", exact.text[:80], exact.number))
     known = [
@@ -269,13 +269,13 @@ def notes_of(
     `raw` are all lines of the report. Texts of results are notes if there are no others.
     """
     found: dict[str, tuple[CaseNote, int]] = {}
-    says = pattern(PATH.pattern + WORDS["says"])
+    description = pattern(PATH.pattern + WORDS["says"])
     scored = {one.name for one in results}
     said: dict[str, int] = {}
     path = ""
     for part in parts:
         if part.kind != "block":
-            for place, text in says.findall(part.text):
+            for place, text in description.findall(part.text):
                 found.setdefault(place, (CaseNote(path=place, text=f"{text}\n"), part.line))
             named = PATH.search(part.text) if part.text.rstrip(MARKS).endswith((":", "：")) else None
             named = PATH.fullmatch(part.text.strip(MARKS + ":：")) or named

@@ -12,7 +12,8 @@ from workbench.records import Fate
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import content_words, unicode_words
 from workbench.safe_text import counted
-from workbench_plugins.cases.indexing import opened_memory
+from workbench_plugins.cases.case_index import opened_memory
+from workbench_plugins.cases.case_results import CaseRun
 from workbench_plugins.cases.making import carried
 from workbench_plugins.cases.model import (
     Case,
@@ -25,7 +26,6 @@ from workbench_plugins.cases.model import (
     Expected,
     environment,
 )
-from workbench_plugins.cases.results import CaseRun
 from workbench_plugins.cases.running import (
     pipeline_of_case,
     releases_of_case,
@@ -33,8 +33,8 @@ from workbench_plugins.cases.running import (
     run_on,
     with_observations,
 )
-from workbench_plugins.reproduce.expressions import WORDS, pattern
 from workbench_plugins.reproduce.reading import Fact, Report
+from workbench_plugins.reproduce.report_patterns import WORDS, pattern
 
 NEUTRAL: list[str] = WORDS["memories"]["neutral"]
 """Sentences that have nothing to do with a question."""
@@ -56,7 +56,7 @@ class Verdict:
     """
 
     kind: str
-    says: str
+    description: str
     report: Report
     facts: tuple[Fact, ...]
     run: CaseRun
@@ -118,7 +118,7 @@ def expectation(report: Report, system: CaseSystem) -> Expected:
     if report.happened == "noise":
         return Expected(nothing=True)
     if report.happened == "limit":
-        return Expected(same_as=system.but(limit=LARGER), within=1)
+        return Expected(same_as=system.with_changes(limit=LARGER), within=1)
     return Expected(found=report.expected, within=1 if report.happened == "order" else None)
 
 
@@ -135,7 +135,7 @@ def usable(report: Report) -> tuple[CaseSystem, list[Fact]]:
         changes: dict[str, object] = {"settings": [*system.settings, f"{name}={value}"]}
         if name in ("min_score", "limit"):
             changes = {name: float(value) if name == "min_score" else int(float(value))}
-        changed = system.but(**changes)
+        changed = system.with_changes(**changes)
         try:
             pipeline_of_case(changed)
             system = changed
@@ -189,18 +189,18 @@ def _embedded(cases: Sequence[Case]) -> list[Case]:
     if not texts:
         return list(cases)
     notes = [CaseNote(path=f"{place}.md", text=text) for place, text in enumerate(texts)]
-    union = cases[0].but(memory=CaseMemory(notes=notes))
+    union = cases[0].with_changes(memory=CaseMemory(notes=notes))
     with opened_memory(union) as index:
         memory, model, questions = carried(union.questions, index, "float32")
     by_path = {one.path: one for one in memory.notes or ()}
     known = {text: by_path[f"{place}.md"] for place, text in enumerate(texts)}
 
     def with_vectors(case: Case) -> Case:
-        given = [known[one.text or ""].but(path=one.path) for one in case.memory.notes or ()]
+        given = [known[one.text or ""].with_changes(path=one.path) for one in case.memory.notes or ()]
         if not given:
             return case
-        memory = case.memory.but(notes=given)
-        return case.but(memory=memory, model=model, questions=questions)
+        memory = case.memory.with_changes(notes=given)
+        return case.with_changes(memory=memory, model=model, questions=questions)
 
     return [with_vectors(one) for one in cases]
 
@@ -231,10 +231,10 @@ def _elsewhere(case: Case, releases: Sequence[Pipeline]) -> list[CaseRun]:
         return _runs(case, releases)
     runs = []
     for one in releases:
-        system = case.system.but(name=one.name)
-        same_as = asked.expect.same_as.but(name=one.name)
-        question = asked.but(expect=asked.expect.but(same_as=same_as))
-        runs.append(run_case(case.but(system=system, questions=[question])))
+        system = case.system.with_changes(name=one.name)
+        same_as = asked.expect.same_as.with_changes(name=one.name)
+        question = asked.with_changes(expect=asked.expect.with_changes(same_as=same_as))
+        runs.append(run_case(case.with_changes(system=system, questions=[question])))
     return runs
 
 
@@ -257,7 +257,7 @@ def _plain(system: CaseSystem) -> Case:
 
 def _case(report: Report, system: CaseSystem, memory: CaseMemory) -> Case:
     asked = CaseQuestion(question=report.question, expect=expectation(report, system))
-    return _plain(system).but(questions=[asked], memory=memory)
+    return _plain(system).with_changes(questions=[asked], memory=memory)
 
 
 def _smallest(run: CaseRun, here: Pipeline, happened: str) -> CaseRun:
@@ -286,8 +286,8 @@ def _smallest(run: CaseRun, here: Pipeline, happened: str) -> CaseRun:
 
 def _without(run: CaseRun, notes: Sequence[CaseNote], here: Pipeline, happened: str) -> CaseRun:
     """The run with these notes alone, if what was reported still happens; else the run as it is."""
-    memory = run.case.memory.but(notes=list(notes))
-    smaller = run_case(run.case.but(memory=memory), here)
+    memory = run.case.memory.with_changes(notes=list(notes))
+    smaller = run_case(run.case.with_changes(memory=memory), here)
     return smaller if shows(smaller, happened) else run
 
 
@@ -300,29 +300,32 @@ def _verdict(
     name = run.pipeline.name
     happens = f"on {name}, {WORDS['memories']['happened'][report.happened]}, in {size}"
     stands_in = "Cannot be told of the engine of the report, which is not known here."
-    says = {
+    description = {
         "reproduced": f"Reproduced: {happens}.",
         "elsewhere": f"Not reproduced on {report.system}. But {happens}.",
         "not reproduced": f"Not reproduced: on {name}, no memory that was tried shows it.",
     }[kind]
     if not report.engine and kind == "not reproduced":
-        kind, says = "cannot be told", f"{stands_in} On {name}, which stands in, nothing like it happens."
+        kind, description = (
+            "cannot be told",
+            f"{stands_in} On {name}, which stands in, nothing like it happens.",
+        )
     elif not report.engine:
-        kind, says = "stand-in", f"{stands_in} But {happens}; it stands in."
+        kind, description = "stand-in", f"{stands_in} But {happens}; it stands in."
     if name.startswith("engine-"):
-        says += " Of the engine, only the fusion is known here; the legs are ours."
+        description += " Of the engine, only the fusion is known here; the legs are ours."
     names = {one.name for one in releases}
     good = [one for one in _elsewhere(run.case, releases) if one.holds] if names else []
     if good:
-        says += f" {good[-1].pipeline.name} answers as expected."
+        description += f" {good[-1].pipeline.name} answers as expected."
     later = [Elsewhere(system=CaseSystem(name=one.pipeline.name)) for one in good[-1:]]
     run = _whole(run, report, facts, [one for one in later if one.system.name != name])
-    return Verdict(kind, says, report, facts, run)
+    return Verdict(kind, description, report, facts, run)
 
 
 def _whole(run: CaseRun, report: Report, facts: Sequence[Fact], elsewhere: Sequence[Elsewhere]) -> CaseRun:
     """The run of the case as it is saved: with vectors, observations, and what was read and assumed."""
-    read = [f"{one.what}: {one.value} ({one.says})" for one in facts]
+    read = [f"{one.what}: {one.value} ({one.description})" for one in facts]
     blanks = [f"BLANK: {one.what}. {one.value} is assumed; {one.why}." for one in facts if not one.line]
     case = run.case
     memory, model, questions = case.memory, case.model, case.questions
@@ -331,8 +334,8 @@ def _whole(run: CaseRun, report: Report, facts: Sequence[Fact], elsewhere: Seque
             memory, model, questions = carried(case.questions, index, "float32")
     system = case.system
     if run.pipeline.name != pipeline_of_case(system).name:
-        system = system.but(name=run.pipeline.name)
-    whole = case.but(
+        system = system.with_changes(name=run.pipeline.name)
+    whole = case.with_changes(
         title=report.title,
         note="\n".join([*blanks, "Read of the report:", *read]),
         references=list(report.references),

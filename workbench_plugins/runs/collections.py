@@ -18,7 +18,7 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.memory.sources import whole_characters
-from workbench_plugins.runs.files import json_document, pairs, read_qrels, text_lines
+from workbench_plugins.runs.run_files import json_document, pairs, read_qrels, text_lines
 
 SESSION = re.compile(r"session_(\d+)$")
 EVIDENCE = re.compile(r"^D(\d+):")

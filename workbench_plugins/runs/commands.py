@@ -20,7 +20,7 @@ from workbench.cli.app import (
     System,
     SystemOptions,
 )
-from workbench.cli.output import answer, put, tell
+from workbench.cli.output import answer, print_error, print_output
 from workbench.errors import InputError
 from workbench.measure.questions import check_targets, load_questions
 from workbench.memory.store.sqlite.place import make_folder
@@ -28,7 +28,8 @@ from workbench.retrieval.index_adapters import CachedIndex
 from workbench.safe_text import counted
 from workbench_plugins.runs import comparing, linting
 from workbench_plugins.runs.collections import read_collection, write_beir
-from workbench_plugins.runs.files import (
+from workbench_plugins.runs.recorder import run_of
+from workbench_plugins.runs.run_files import (
     read_json,
     read_qrels,
     read_run,
@@ -38,7 +39,6 @@ from workbench_plugins.runs.files import (
     write_run,
     write_topics,
 )
-from workbench_plugins.runs.recorder import run_of
 from workbench_plugins.runs.runs import Run, Truth, ids_of, named_apart, truth_of_qrels, truth_of_questions
 from workbench_plugins.runs.traces import read_traces, write_runs
 
@@ -121,7 +121,7 @@ def import_(
     """Read a run of any known form, and write it as JSON lines or in TREC's form."""
     read = read_run(file, name, id_field)
     write_run(read, out, force)
-    put(str(read))
+    print_output(str(read))
 
 
 def traces(
@@ -143,7 +143,7 @@ def traces(
     if out is not None:
         make_folder(out)
         for file in write_runs(found, out, force):
-            tell(f"{file}")
+            print_error(f"{file}")
     answer(found, as_json, yes=not any(one.failed or not one.results for one in found.retrievals))
 
 
@@ -172,7 +172,7 @@ def export(
         write_qrels(truth_of_questions(asked).grades, qrels, force)
     if topics:
         write_topics(ids_of(asked), topics, force)
-    put(str(made))
+    print_output(str(made))
 
 
 def compare(
@@ -212,10 +212,10 @@ def lint(
         raise InputError("There is no run to look at.", "Give run files, or --system NAME --questions FILE.")
     found = [linting.lint(one, _scale(scale), given.limit) for one in read]
     if as_json:
-        put([one.as_json() for one in found], as_json)
+        print_output([one.as_json() for one in found], as_json)
     else:
         for one in found:
-            put(one)
+            print_output(one)
     raise typer.Exit(1 if any(found) else 0)
 
 
@@ -255,7 +255,7 @@ def blame(
     truth, run = right.truth(), read_run(file, id_field=id_field)
     if memory is None:
         found = comparing.missing_documents(run, truth, limit)
-        tell("With --memory FOLDER you also see where these documents stand in our legs.")
+        print_error("With --memory FOLDER you also see where these documents stand in our legs.")
     else:
         pipeline = SystemOptions(limit).pipeline(system)
         with IndexOptions(memory, index_file, re_embed).opened() as opened:
@@ -272,7 +272,7 @@ def convert(
     collection = read_collection(source, form)
     write_beir(collection, out)
     asked = counted(len(collection.questions), "question")
-    put(f"{out}: {counted(len(collection.documents), 'document')}, {asked}.")
+    print_output(f"{out}: {counted(len(collection.documents), 'document')}, {asked}.")
 
 
 def gate(
@@ -307,6 +307,8 @@ def gate(
         result = comparing.gate(saved, today, truth, opened, pipeline) if saved else None
     if save:
         write_json(today, save, force)
-        tell(f"Saved the answers of {pipeline.name} to {counted(len(today.rows), 'question')} as {save}.")
+        print_error(
+            f"Saved the answers of {pipeline.name} to {counted(len(today.rows), 'question')} as {save}."
+        )
     if result:
         answer(result, as_json, yes=result.passes)

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.memory.data_files import told_beside
+from workbench.memory.data_files import load_data
 from workbench.records import Floats, Shown
 from workbench.tables import Line, Part, Table
 from workbench_plugins.runs.runs import Run, RunRanking
 
-TOLD: Mapping[str, Mapping[str, Any]] = told_beside(__file__)
+TOLD: Mapping[str, Mapping[str, Any]] = load_data(__file__)
 
 ENOUGH = 3
 """A pattern over all questions is told from so many questions on."""
@@ -32,8 +32,13 @@ class RunFinding:
     kind: str
     questions: int
     first: str
-    says: str
+    description: str
     specimens: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The fields of the finding; the description is called `says`."""
+        fields = asdict(self)
+        return {"says" if name == "description" else name: value for name, value in fields.items()}
 
 
 class RunFindings(list[RunFinding], Shown):
@@ -45,7 +50,7 @@ class RunFindings(list[RunFinding], Shown):
 
     def as_json(self) -> dict[str, Any]:
         """The run's name and size, and one object a finding."""
-        findings = [asdict(one) for one in self]
+        findings = [one.as_json() for one in self]
         return {"run": self.run.name, "questions": len(self.run.rows), "findings": findings}
 
     def view(self) -> list[Part]:
@@ -56,14 +61,14 @@ class RunFindings(list[RunFinding], Shown):
         rows = [(one.kind, f"{one.questions} of {questions}", one.first) for one in self]
         table = Table("", ["what", "questions", "first"], rows)
         like = [f" See workbench museum {one.specimens[0]}." if one.specimens else "" for one in self]
-        says = (f"{one.kind}: {one.says}{more}" for one, more in zip(self, like, strict=True))
-        return [Line(str(self.run), "bold"), table, *says]
+        description = (f"{one.kind}: {one.description}{more}" for one, more in zip(self, like, strict=True))
+        return [Line(str(self.run), "bold"), table, *description]
 
 
 def _finding(kind: str, questions: int, first: str, values: Mapping[str, Any]) -> RunFinding:
     told = TOLD[kind]
-    says = told["says"].format(**values)
-    return RunFinding(kind, questions, first, says, tuple(told.get("specimens", ())))
+    description = told["says"].format(**values)
+    return RunFinding(kind, questions, first, description, tuple(told.get("specimens", ())))
 
 
 class Rule(NamedTuple):

@@ -28,7 +28,7 @@ class Recorder(LegStage, slot="results", name="engine", number="score"):
 
     search: Callable[[str], Iterable[tuple[str, float]]]
     engine: str = "your engine"
-    says: ClassVar[str] = "results: as the engine returns them"
+    description: ClassVar[str] = "results: as the engine returns them"
 
     def pipeline(self, limit: float = 10) -> Pipeline:
         """The engine as a pipeline whose first `limit` documents count."""

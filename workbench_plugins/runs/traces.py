@@ -25,7 +25,7 @@ from workbench.memory.files import content_hash, read_input
 from workbench.records import Shown
 from workbench.safe_text import counted
 from workbench.tables import Column, Line, Part, Table, numbers
-from workbench_plugins.runs.files import LARGEST_DOCUMENT, number, result_of, write_json
+from workbench_plugins.runs.run_files import LARGEST_DOCUMENT, number, result_of, write_json
 from workbench_plugins.runs.runs import Run
 
 KINDS = {"RETRIEVER": "retriever", "RERANKER": "reranker", "retrieval": "retriever"}
@@ -93,14 +93,14 @@ class TracedRuns(Shown):
             (str(place), one.question[:60], one.name, str(len(one.results)), why)
             for place, (one, why) in enumerate(self.worst[:MOST_SHOWN], 1)
         ]
-        says = (
+        description = (
             "Worst first: an error, then no document, then the best score that is furthest below its "
             "retriever's median. Nothing here knows which document is right: give labels to workbench runs "
             "compare."
         )
         retriever, documents = Column("retriever", "whole"), numbers("documents")
         table = Table("", [*numbers("#"), "question", retriever, *documents, "why"], rows)
-        return [*map(str, self.runs), Line(says, "dim"), table]
+        return [*map(str, self.runs), Line(description, "dim"), table]
 
     def as_json(self) -> dict[str, Any]:
         """The runs and the retrievals, the worst first, as JSON."""

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from workbench.errors import InputError, WorkbenchError
-from workbench.memory.data_files import told_beside
+from workbench.memory.data_files import load_data
 from workbench.memory.store.contract import DamagedError, LockedError, UnwritableError
 
 Row = Mapping[str, Any]
-MEANINGS: Mapping[str, list[Row]] = told_beside(__file__, "errors.yaml")
+MEANINGS: Mapping[str, list[Row]] = load_data(__file__, "errors.yaml")
 RAISED: Mapping[str, type[WorkbenchError]] = {
     "damaged": DamagedError,
     "input": InputError,

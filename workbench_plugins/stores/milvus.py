@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from workbench.errors import InputError, WorkbenchError
 from workbench.memory.addresses import StoreKind
 from workbench.memory.choices import index_home
-from workbench.memory.data_files import told_beside
+from workbench.memory.data_files import load_data
 from workbench.memory.store.contract import (
     Cached,
     DamagedError,
@@ -368,7 +368,7 @@ def _has(clause: Clause, words: str) -> bool:
 VERSION = "2"
 NO_VECTOR = [1.0, 0.0]
 """Each collection must have a vector; tables without one get this."""
-TABLES: Mapping[str, Mapping[str, Field]] = told_beside(__file__)
+TABLES: Mapping[str, Mapping[str, Field]] = load_data(__file__)
 """The fields of each collection, beside the id and the vector."""
 State = dict[str, str]
 """What an index says of itself; `build` is a part of the names of its collections."""

@@ -22,7 +22,7 @@ from workbench.records import Clause, Floats, Hits, Query, Rows, Trace
 from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage, Stages
 from workbench.retrieval.cutoff import Limit, Order
 from workbench.retrieval.fusion import RankSum, reciprocal_rank
-from workbench.retrieval.index_adapters import IndexAdapter, innermost, kept
+from workbench.retrieval.index_adapters import IndexAdapter, innermost, memoized
 from workbench.retrieval.legs import FixedDepth, KeywordLeg, Union, VectorLeg
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import UNICODE_WORDS, UnicodeWords, with_query
@@ -40,13 +40,13 @@ TWENTY = FixedDepth(cap=20)
 FOUR = FixedDepth(cap=4)
 
 
-def store_on(index: Index, engine: str, product: str, address: str, says: str) -> IndexStore:
+def store_on(index: Index, engine: str, product: str, address: str, description: str) -> IndexStore:
     """The store of an index in one engine. Raises InputError for an index that is elsewhere."""
     inner = innermost(index)
     if isinstance(inner, MemoryIndex) and inner.store.engine == engine:
         return inner.store
     raise InputError(
-        f"The index {index.name} is not in {product}, so it cannot be laid out as: {says}.",
+        f"The index {index.name} is not in {product}, so it cannot be laid out as: {description}.",
         f"Index the memory there: workbench index FOLDER --store {address}. "
         "Then search with --memory and that address.",
     )
@@ -56,7 +56,7 @@ def store_on(index: Index, engine: str, product: str, address: str, says: str) -
 class TextRank(ColumnStage, slot="keyword_score", scale="ts_rank_cd", present="keyword_rank"):
     """The keyword score is the number of PostgreSQL's ranking function."""
 
-    says: ClassVar[str] = "keyword score = the number of the ranking function"
+    description: ClassVar[str] = "keyword score = the number of the ranking function"
 
     def formula(self, of: Numbers) -> Any:
         return of["keyword_relevance"]
@@ -66,7 +66,7 @@ class TextRank(ColumnStage, slot="keyword_score", scale="ts_rank_cd", present="k
 class SharedRanks(PlainStage, slot="shared_ranks"):
     """Ranks as SQL's RANK() counts them: hits with equal numbers share a rank."""
 
-    says: ClassVar[str] = "rank = 1 + how many hits of the leg are better; equal hits share a rank"
+    description: ClassVar[str] = "rank = 1 + how many hits of the leg are better; equal hits share a rank"
 
     def reads(self) -> tuple[str, ...]:
         return tuple(f"{leg}_relevance" for leg in LEGS)
@@ -103,8 +103,8 @@ class FarthestFirstRankSum(RankSum):
     first: int = 0
 
     @property
-    def says(self) -> str:
-        return f"{super().says}; the vector leg's ranks begin with the farthest hit"
+    def description(self) -> str:
+        return f"{super().description}; the vector leg's ranks begin with the farthest hit"
 
     def part(self, of: Numbers, leg: str) -> Any:
         rank = of[f"{leg}_rank"]
@@ -113,10 +113,10 @@ class FarthestFirstRankSum(RankSum):
 
 
 def text_table(
-    index: Index, says: str, keys: Sequence[str], texts: Sequence[str], config: str
+    index: Index, description: str, keys: Sequence[str], texts: Sequence[str], config: str
 ) -> PostgresTexts:
     """A full-text table on the server of an index. Raises InputError for an index without a server."""
-    found = store_on(index, "postgresql", "PostgreSQL", "postgresql://HOST/DATABASE", says)
+    found = store_on(index, "postgresql", "PostgreSQL", "postgresql://HOST/DATABASE", description)
     from workbench_plugins.stores import postgres  # the systems can be listed without psycopg
 
     assert isinstance(found, postgres.PostgresStore)
@@ -166,7 +166,7 @@ class TextLayout:
     config: str = "english"
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"chunks as to_tsvector('{self.config}'), asked with {self.function}, ranked by {self.rank}"
 
     def of(self, index: Index) -> Index:
@@ -177,9 +177,9 @@ class TextLayout:
             rows = np.concatenate([*map(index.rows_of, index.paths()), np.empty(0, np.int64)])
             chunks = index.chunks(rows)
             keys, texts = [one.id for one in chunks], [one.text for one in chunks]
-            return text_table(index, self.says, keys, texts, self.config), rows
+            return text_table(index, self.description, keys, texts, self.config), rows
 
-        table, rows = kept(index, key, made)
+        table, rows = memoized(index, key, made)
         return TextIndex(index, table, rows, self.function, self.rank)
 
 
@@ -187,7 +187,7 @@ class TextLayout:
 class WholeQuestion(PlainStage, slot="query"):
     """The question as it was typed; PostgreSQL's function makes the query. Its clauses are the words."""
 
-    says: ClassVar[str] = "tsquery = what the function makes of the whole question"
+    description: ClassVar[str] = "tsquery = what the function makes of the whole question"
 
     def run(self, trace: Trace, context: Context) -> Trace:
         words = UNICODE_WORDS.findall(trace.question)
@@ -198,7 +198,7 @@ class WholeQuestion(PlainStage, slot="query"):
 class AnyWord(PlainStage, slot="query"):
     """Every word of the question, joined with `|`, for to_tsquery; no query without a word."""
 
-    says: ClassVar[str] = "tsquery = every word of the question, quoted, joined with |"
+    description: ClassVar[str] = "tsquery = every word of the question, quoted, joined with |"
 
     def run(self, trace: Trace, context: Context) -> Trace:
         words = UNICODE_WORDS.findall(trace.question)
@@ -216,7 +216,7 @@ class TextLeg(KeywordLeg):
     rank: str = "ts_rank_cd"
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"keyword leg: tsvector @@ tsquery, ordered by {self.rank}, {self.depth}"
 
 
@@ -225,11 +225,11 @@ class MilvusLayout:
     """The chunks as Milvus's BM25 searches them."""
 
     server: ClassVar[bool] = True
-    says: ClassVar[str] = "chunks in Milvus, analysed and ranked by its BM25 function"
+    description: ClassVar[str] = "chunks in Milvus, analysed and ranked by its BM25 function"
 
     def of(self, index: Index) -> Index:
         """The index itself. Raises InputError for an index that is not in Milvus."""
-        store_on(index, "milvus", "Milvus", "milvus://HOST/NAME", self.says)
+        store_on(index, "milvus", "Milvus", "milvus://HOST/NAME", self.description)
         return index
 
 
@@ -238,7 +238,7 @@ class MilvusLeg(KeywordLeg):
     """The chunks that Milvus's BM25 finds for the words of the question."""
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"keyword leg: Milvus's BM25, {self.depth}"
 
 
@@ -246,7 +246,7 @@ class MilvusLeg(KeywordLeg):
 class MilvusScore(TextRank, scale="milvus bm25"):
     """The keyword score is Milvus's BM25 number, larger for a better match."""
 
-    says: ClassVar[str] = "keyword score = Milvus's BM25, without a sign"
+    description: ClassVar[str] = "keyword score = Milvus's BM25, without a sign"
 
 
 TOLD = History(__file__)
@@ -298,7 +298,7 @@ MILVUS_RRF = Pipeline(
 
 PIPELINES = (
     PGVECTOR_RRF,
-    replace(PGVECTOR_RRF.but(ANY_WORD), layout=TextLayout("to_tsquery")),
+    replace(PGVECTOR_RRF.with_changes(ANY_WORD), layout=TextLayout("to_tsquery")),
     LANGCHAIN_SUM,
     LANGCHAIN_RRF,
     MILVUS_RRF,

@@ -7,8 +7,8 @@ from typing import Any
 
 import yaml
 
+from workbench_plugins.cases.case_results import CaseRun
 from workbench_plugins.cases.model import load_case
-from workbench_plugins.cases.results import CaseRun
 from workbench_plugins.cases.running import run_case
 
 GIVEN = Path(__file__).parent / "given"

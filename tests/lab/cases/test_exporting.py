@@ -15,11 +15,11 @@ from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.legs import FixedDepth
-from workbench.systems.registry import system
+from workbench.systems.catalogue import system
+from workbench_plugins.cases.case_results import CaseRun
 from workbench_plugins.cases.making import case_of_specimen
 from workbench_plugins.cases.model import Case, case_text, load_case, parsed_case
 from workbench_plugins.cases.redact import redacted
-from workbench_plugins.cases.results import CaseRun
 from workbench_plugins.cases.running import pipeline_of_case, run_case, systems_named
 from workbench_plugins.cases.shrink import shrunk
 from workbench_plugins.engines import specimens

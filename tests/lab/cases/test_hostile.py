@@ -40,9 +40,9 @@ HUGE = [
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "says"), [*table("bad-cases"), *(("", *one) for one in HUGE)])
-def test_a_bad_case_is_one_error_with_line_and_field(old: str, new: str, says: str) -> None:
-    with pytest.raises(WorkbenchError, match=says) as raised:
+@pytest.mark.parametrize(("old", "new", "description"), [*table("bad-cases"), *(("", *one) for one in HUGE)])
+def test_a_bad_case_is_one_error_with_line_and_field(old: str, new: str, description: str) -> None:
+    with pytest.raises(WorkbenchError, match=description) as raised:
         run_case(parsed_case(GOOD.replace(old, new) if old else new, "bad.case.yaml"))
     assert "\x1b" not in str(raised.value)
 

@@ -16,7 +16,7 @@ from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder
 from workbench.records import Trace
 from workbench.retrieval.pipeline import search
-from workbench.systems.registry import SYSTEMS
+from workbench.systems.catalogue import SYSTEMS
 from workbench_plugins.cases.making import case_of, case_of_diagnosis, case_of_trace
 from workbench_plugins.cases.model import case_text, load_case, parsed_case
 from workbench_plugins.cases.redact import redacted
@@ -58,7 +58,7 @@ def test_a_case_answers_as_the_memory_number_by_number(
 def test_a_case_without_room_for_words_says_that_it_answers_otherwise(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workbench_plugins.cases.windows.MOST_READ", 0)
+    monkeypatch.setattr("workbench_plugins.cases.case_passages.MOST_READ", 0)
     assert "So this case does not show what you see." in new(run, tmp_path / "a.case.yaml", "recommended")
 
 

@@ -13,7 +13,7 @@ import yaml
 
 from tests.commands import Run
 from tests.conftest import PROJECT
-from workbench.memory.data_files import told_beside
+from workbench.memory.data_files import load_data
 from workbench_plugins.cases import exporting
 
 CASE = PROJECT / "tests" / "cases" / "basic-memory-577.case.yaml"
@@ -40,7 +40,7 @@ print("a log line\\n" + json.dumps({"results": [{"path": name} for _, name in be
 """Stands in for OpenClaw's command: it reads the same configuration, and asks the same server for vectors."""
 
 
-@pytest.mark.parametrize("project", told_beside(exporting.__file__, "exports.toml")["pytest_for"])
+@pytest.mark.parametrize("project", load_data(exporting.__file__, "exports.toml")["pytest_for"])
 def test_a_test_for_pytest_imports_nothing_of_ours_and_is_python(
     project: str, run: Run, tmp_path: Path
 ) -> None:

@@ -48,10 +48,10 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.mark.parametrize("name", OUTCOMES)
 def test_each_outcome_is_told(report: str, name: str) -> None:
-    _, outcome, says = OUTCOMES[name]
+    _, outcome, description = OUTCOMES[name]
     told = [line for line in report.splitlines() if line.startswith(f"{outcome} {name}.case.yaml")]
     assert len(told) == 1, report
-    assert says in told[0]
+    assert description in told[0]
 
 
 def test_a_failure_is_explained_without_a_traceback(report: str) -> None:

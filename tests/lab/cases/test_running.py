@@ -18,12 +18,13 @@ from workbench.memory.index import MemoryIndex
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.settings import with_settings
+from workbench.systems.catalogue import SYSTEMS, system
 from workbench.systems.openclaw import OR_JOIN, RRF
-from workbench.systems.registry import SYSTEMS, system
 from workbench_plugins.automem import pipelines as automem
 from workbench_plugins.automem.specimens import TokensOfTheContent
 from workbench_plugins.basic_memory import pipelines as basic_memory
 from workbench_plugins.cases import running
+from workbench_plugins.cases.case_results import Matrix
 from workbench_plugins.cases.making import case_of
 from workbench_plugins.cases.model import (
     Case,
@@ -34,7 +35,6 @@ from workbench_plugins.cases.model import (
     save_case,
     schema,
 )
-from workbench_plugins.cases.results import Matrix
 from workbench_plugins.cases.running import run_case, systems_named
 from workbench_plugins.cases.shrink import in_passages
 from workbench_plugins.openclaw.config_keys import with_keys
@@ -86,7 +86,7 @@ def test_a_case_runs_with_and_without_its_vectors_and_then_needs_its_model(toy: 
 @pytest.mark.parametrize(("expect", "question", "holds", "fate"), table("expectations"))
 def test_each_kind_of_expectation_is_judged(expect: str, question: str, holds: bool, fate: str) -> None:
     (answer,) = run_case(small(expect, question)).answers
-    assert (answer.holds, answer.observed.fate) == (holds, fate), answer.says
+    assert (answer.holds, answer.observed.fate) == (holds, fate), answer.description
 
 
 def test_an_order_holds_if_the_files_are_returned_so() -> None:
@@ -94,8 +94,8 @@ def test_an_order_holds_if_the_files_are_returned_so() -> None:
     for order, holds in (("disk.md, memory/depot.md", True), ("depot.md, memory/disk.md", False)):
         case = small(f"{{order: [memory/{order}]}}", "bark on the server disk")
         (answer,) = run_case(case.model_copy(update={"system": system})).answers
-        assert answer.holds == holds, answer.says
-    assert "the order is memory/disk.md, memory/depot.md" in answer.says
+        assert answer.holds == holds, answer.description
+    assert "the order is memory/disk.md, memory/depot.md" in answer.description
 
 
 def test_the_first_bad_release_and_the_first_good_one_after_it_are_named() -> None:
@@ -128,14 +128,14 @@ def test_every_system_is_described_by_its_own_name(name: str) -> None:
 
 def changed() -> list[Pipeline]:
     return [
-        SHIPPED.but(RRF, OR_JOIN).asking(limit=3, min_score=0.1),
+        SHIPPED.with_changes(RRF, OR_JOIN).asking(limit=3, min_score=0.1),
         with_settings(SHIPPED, ["fusion.vector=0.5", "keyword_leg.depth.multiplier=2"]),
         with_keys(system("openclaw-2026.3.7"), ["query.hybrid.mmr.enabled=true"]),
         with_keys(system("openclaw-2026.3.7"), ["query.hybrid.temporalDecay.enabled=true"]),
         with_keys(system("openclaw-2026.3.7"), ["query.hybrid.enabled=false", "query.maxResults=8"]),
         automem.BOUNDED.asking(limit=2),
-        automem.DEAD_KEYWORD.but(automem.WHOLE_WORDS),
-        basic_memory.DEAD_FTS.but(basic_memory.PUNCTUATION, basic_memory.MIN_SIMILARITY_0),
+        automem.DEAD_KEYWORD.with_changes(automem.WHOLE_WORDS),
+        basic_memory.DEAD_FTS.with_changes(basic_memory.PUNCTUATION, basic_memory.MIN_SIMILARITY_0),
         system("engine-rrf-60").asking(min_score=0.3),
     ]
 

@@ -15,8 +15,8 @@ from tests.lab.cases.test_pytest_plugin import run_pytest
 from workbench.errors import InputError
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
-from workbench.systems.registry import system
-from workbench_plugins.cases import indexing, is_case, running
+from workbench.systems.catalogue import system
+from workbench_plugins.cases import case_index, is_case, running
 from workbench_plugins.cases.making import case_of
 from workbench_plugins.cases.model import Case, case_text, load_case, parsed_case, save_case
 from workbench_plugins.cases.redact import Pseudonyms, fold, redacted, words_of
@@ -215,8 +215,8 @@ def test_a_large_folder_is_read_up_to_the_limit(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "notes" / "memory").mkdir(parents=True)
     for number in range(50):
         (tmp_path / "notes" / "memory" / f"{number:02}.md").write_text("tea " * 100)
-    monkeypatch.setattr(indexing, "LARGEST_MEMORY", 1_000)
-    assert len(indexing.read_folder("notes", tmp_path)) == 3
+    monkeypatch.setattr(case_index, "LARGEST_MEMORY", 1_000)
+    assert len(case_index.read_folder("notes", tmp_path)) == 3
     case = parsed_case(GOOD.partition("memory:\n")[0] + "memory: {folder: notes}\n", "folder")
     with pytest.raises(InputError, match="more than 1,000 characters"):
         run_case(case, folder=tmp_path)

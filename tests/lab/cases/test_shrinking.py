@@ -16,8 +16,8 @@ from tests.lab.cases import example
 from workbench.errors import InputError
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
-from workbench.systems.registry import system
-from workbench_plugins.cases.indexing import cosines_alone
+from workbench.systems.catalogue import system
+from workbench_plugins.cases.case_index import cosines_alone
 from workbench_plugins.cases.making import case_of
 from workbench_plugins.cases.model import (
     Case,

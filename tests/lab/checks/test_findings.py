@@ -18,8 +18,8 @@ from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import Depth, KeywordLeg
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.settings import with_settings
+from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import EVIDENCE_FLOOR, SHIPPED, THREE_FIXES, WORKAROUND
-from workbench.systems.registry import SYSTEMS
 from workbench_plugins.diagnose.findings import Finding, lint, lint_on, lint_pair, probes
 from workbench_plugins.engines.lists import fusion_of_lists
 from workbench_plugins.engines.presets import ENGINES
@@ -70,7 +70,7 @@ def test_arithmetic_finds_what_cannot_work(pipeline: Pipeline, kind: str, arithm
 def test_what_can_work_is_no_finding() -> None:
     assert "unreachable" not in kinds(lint(SHIPPED.with_stage(MinScore(0.2))))
     assert not {"floor on a rank", "pool smaller than the limit", "a threshold of 0"} & kinds(lint(SHIPPED))
-    assert "floor on a rank" not in kinds(lint(THREE_FIXES.but(EVIDENCE_FLOOR)))
+    assert "floor on a rank" not in kinds(lint(THREE_FIXES.with_changes(EVIDENCE_FLOOR)))
     assert "weights that are scale only" not in kinds(lint(SYSTEMS["engine-tm2c2"]))
 
 
@@ -95,7 +95,7 @@ def test_no_keyword_hit_of_a_system_is_without_a_word(kept: CachedIndex, name: s
 def test_every_system_can_be_linted() -> None:
     found = [one for pipeline in SYSTEMS.values() for one in lint(pipeline)]
     assert kinds(found)
-    assert all(one.says and one.arithmetic and one.issue for one in found)
+    assert all(one.description and one.arithmetic and one.issue for one in found)
 
 
 def test_two_systems_with_the_same_stages_cannot_differ() -> None:
@@ -124,7 +124,7 @@ def test_a_parameter_that_changes_no_answer_is_found(toy: MemoryIndex) -> None:
     alone = with_settings(THREE_FIXES, ["fusion.keyword=0"])
     dead = [one for one in lint_on(alone, toy, ["tea", "bike"]) if one.kind == "dead parameter"]
     assert dead
-    assert "limit.count" not in {one.says.split()[0] for one in dead}
+    assert "limit.count" not in {one.description.split()[0] for one in dead}
 
 
 @pytest.mark.parametrize("of", ["its own texts", "other texts", "another model"])

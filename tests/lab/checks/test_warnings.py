@@ -75,7 +75,7 @@ def test_files_without_a_label_are_counted(toy: MemoryIndex) -> None:
     evaluations = evaluate(ALL, [WORKAROUND], toy)
     (found,) = [one for one in warnings_about(evaluations, toy) if one.kind == "unjudged files"]
     returned = sum(len(one.trace.paths()) for one in evaluations[0].asked)
-    assert found.says.startswith(f"{returned - evaluations[0].overall.hits} of the {returned} files")
+    assert found.description.startswith(f"{returned - evaluations[0].overall.hits} of the {returned} files")
 
 
 def test_hits_that_chunk_ids_decide_are_named(toy: MemoryIndex) -> None:

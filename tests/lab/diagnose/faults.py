@@ -21,11 +21,11 @@ from workbench.retrieval.query import JoinedWords, ascii_words, with_query
 from workbench.retrieval.scoring import AbsoluteRank
 from workbench.retrieval.settings import with_settings
 from workbench.systems import openclaw
+from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WITH_EVIDENCE, WORKAROUND
-from workbench.systems.registry import SYSTEMS
 from workbench.systems.tutorial import DAY_13
 
-CONVEX = SHIPPED.but(openclaw.OR_JOIN, openclaw.MIN_MAX, openclaw.EVIDENCE_FLOOR)
+CONVEX = SHIPPED.with_changes(openclaw.OR_JOIN, openclaw.MIN_MAX, openclaw.EVIDENCE_FLOOR)
 """A weighted sum of a cosine and a min-max score, with a threshold on evidence."""
 
 
@@ -37,7 +37,7 @@ DEAF_AUTOMEM = with_settings(AUTOMEM, ["fusion.weights.vector=0"])
 class DistanceAsScore(ColumnStage, slot="vector_score", present="vector_rank"):
     """The wrong sign: the farthest chunk scores most."""
 
-    says: ClassVar[str] = "vector score = cosine distance"
+    description: ClassVar[str] = "vector score = cosine distance"
 
     def formula(self, of: Numbers) -> Any:
         return of["vector_raw"]
@@ -47,7 +47,7 @@ class DistanceAsScore(ColumnStage, slot="vector_score", present="vector_rank"):
 class RawRank(ColumnStage, slot="keyword_score", present="keyword_rank"):
     """The wrong sign: bm25() itself, where smaller is better, is the keyword score."""
 
-    says: ClassVar[str] = "keyword score = bm25"
+    description: ClassVar[str] = "keyword score = bm25"
 
     def formula(self, of: Numbers) -> Any:
         return of["keyword_raw"]
@@ -57,18 +57,18 @@ class RawRank(ColumnStage, slot="keyword_score", present="keyword_rank"):
 class WorstFirst(Order):
     """The wrong sign: the smallest score first."""
 
-    says: ClassVar[str] = "order = by rising score"  # type: ignore[assignment]
+    description: ClassVar[str] = "order = by rising score"  # type: ignore[assignment]
 
     def run(self, trace: Trace, context: Context) -> Trace:
         made = super().run(trace, context)
-        return made.but(order=made.order[::-1])
+        return made.with_changes(order=made.order[::-1])
 
 
 @dataclass(frozen=True)
 class OnePhrase(PlainStage, slot="query"):
     """A wrong query: the whole question as one phrase."""
 
-    says: ClassVar[str] = "MATCH = the question as one phrase"
+    description: ClassVar[str] = "MATCH = the question as one phrase"
 
     def run(self, trace: Trace, context: Context) -> Trace:
         return with_query(trace, context, Query((Clause(trace.question, phrase=True),)))
@@ -182,7 +182,7 @@ JULY = SYSTEMS["openclaw-2026.7.1"]
 class NegativeCosine(DistanceAsScore):
     """The wrong sign: minus the cosine."""
 
-    says: ClassVar[str] = "vector score = cosine distance − 1"
+    description: ClassVar[str] = "vector score = cosine distance − 1"
 
     def formula(self, of: Numbers) -> Any:
         return of["vector_raw"] - 1

@@ -63,7 +63,7 @@ def test_all_changes_together_make_the_other_pipeline(one, other) -> None:  # ty
 
 
 def test_a_question_without_a_target_is_measured_by_overlap(toy: MemoryIndex) -> None:
-    found = blame(SHIPPED, SHIPPED.but(OR_JOIN), toy, "rooibos after noon")
+    found = blame(SHIPPED, SHIPPED.with_changes(OR_JOIN), toy, "rooibos after noon")
     assert found.measure == OVERLAP
     assert found.after == 1
     assert sum(part.share for part in found.parts) == found.difference

@@ -25,9 +25,9 @@ from workbench.memory.sync import index_folder, open_index
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.index_adapters import CachedIndex, IndexAdapter
 from workbench.retrieval.pipeline import Pipeline, search
+from workbench.systems.catalogue import INDEXINGS
 from workbench.systems.openclaw import WORKAROUND
-from workbench.systems.registry import INDEXINGS
-from workbench_plugins.diagnose.chunks import chunker_named, cut_index, rebuilt
+from workbench_plugins.diagnose.chunk_sizes import chunker_named, cut_index, rebuilt
 from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
 from workbench_plugins.openclaw.config import read
 from workbench_plugins.openclaw.sessions import Sessions
@@ -111,9 +111,9 @@ def test_a_smaller_chunk_that_brings_the_file_in_is_a_fix(index: MemoryIndex) ->
     assert (data["hits_before"], data["hits_after"]) == (1, 2)
     assert (data["silent_before"], data["silent_after"]) == (1, 1)
     assert "better on 1, worse on 0" in data["verdict"]
-    says = "Chunks of 100/20, 200/40 and 800/160 tokens were tried, and no others"
-    assert says in found.as_json()["price"]["says"][-1]
-    assert says in " ".join(found.text.split())
+    description = "Chunks of 100/20, 200/40 and 800/160 tokens were tried, and no others"
+    assert description in found.as_json()["price"]["says"][-1]
+    assert description in " ".join(found.text.split())
 
 
 def test_the_fix_does_what_it_says_when_it_is_made(index: MemoryIndex) -> None:

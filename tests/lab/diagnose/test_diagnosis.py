@@ -24,8 +24,8 @@ from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.index_adapters import CachedIndex, IndexAdapter
 from workbench.retrieval.pipeline import Pipeline, Source, search
 from workbench.retrieval.settings import with_settings
+from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WITH_EVIDENCE
-from workbench.systems.registry import SYSTEMS
 from workbench_plugins.diagnose import fixes
 from workbench_plugins.diagnose.diagnosis import Diagnosis, RankedIndex, diagnose
 from workbench_plugins.diagnose.fixes import Fix
@@ -242,7 +242,7 @@ def test_a_system_with_nothing_to_change_is_refused(toy: MemoryIndex) -> None:
     @dataclass(frozen=True)
     class Fixed:
         slot: ClassVar[str] = "all"
-        says: ClassVar[str] = "every chunk, by id"
+        description: ClassVar[str] = "every chunk, by id"
         ranges: ClassVar[dict[str, tuple[float, float]]] = {}
 
         def reads(self) -> tuple[str, ...]:

@@ -51,7 +51,7 @@ def test_a_nameless_pipeline_is_compared_with_the_nearest_system(
     first = diagnose(asked.question, broken, kept, asked.target, questions=questions).causes[0]
     assert first.where == ("floor",)
     assert first.verified
-    assert f"differs from {WITH_EVIDENCE.name} in floor" in first.says
+    assert f"differs from {WITH_EVIDENCE.name} in floor" in first.description
 
 
 def test_what_the_nearest_system_has_is_no_cause_when_it_does_not_help(kept: CachedIndex) -> None:

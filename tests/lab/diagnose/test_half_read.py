@@ -11,7 +11,7 @@ from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder, open_index
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import search
-from workbench.systems.registry import system
+from workbench.systems.catalogue import system
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.diagnosis import diagnose
 
@@ -39,7 +39,7 @@ def test_the_repair_is_to_read_the_chunk_whole_and_finds_the_file(tmp_path: Path
     shutil.copy(SAMPLE / TARGET, folder)
     with indexed(folder, Truncated()) as cut:
         (cause,) = chunk_causes(cut, QUESTION)
-        assert cause.says == "the answer is in a part that the model has not read"
+        assert cause.description == "the answer is in a part that the model has not read"
         assert cause.repair == "workbench index FOLDER --reading windowed --rebuild"
         assert cause.verified
         with_answer = [one for one in cut.chunks(cut.rows_of(TARGET)) if "draft and wait" in one.text]

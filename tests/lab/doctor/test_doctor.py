@@ -17,7 +17,7 @@ from tests.lab.doctor.stores import EMBEDDER, STORES, Row, changed, qdrant, rows
 from workbench.errors import InputError
 from workbench.memory.embedding.local import Embedded, unit
 from workbench_plugins.doctor.faults import facts, faults
-from workbench_plugins.doctor.held import Held, read_store, unpickled
+from workbench_plugins.doctor.store_snapshot import Held, read_store, unpickled
 
 Plant = Callable[[list[Row], Path], list[Row]]
 TURN = np.linalg.qr(np.random.default_rng(5).normal(size=(384, 384)))[0].astype(np.float32)

@@ -18,9 +18,9 @@ from workbench.memory.index import MemoryIndex
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench_plugins.engines.museum import SPECIMENS
 from workbench_plugins.runs.comparing import compare, gate, missing_documents, values_of
-from workbench_plugins.runs.files import read_json, write_json
 from workbench_plugins.runs.linting import TOLD, lint
 from workbench_plugins.runs.recorder import NoMemory, Recorder, run_of
+from workbench_plugins.runs.run_files import read_json, write_json
 from workbench_plugins.runs.runs import Run, ids_of, truth_of_qrels, truth_of_questions
 
 ASKED = QuestionSet(

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from benchmarks.importing import write
 from workbench.errors import InputError
-from workbench_plugins.runs import files
-from workbench_plugins.runs.files import (
+from workbench_plugins.runs import run_files
+from workbench_plugins.runs.run_files import (
     read_qrels,
     read_run,
     read_topics,
@@ -162,8 +162,8 @@ def test_a_run_in_lines_takes_no_more_memory_than_its_file(tmp_path: Path) -> No
 
 
 def test_a_line_and_a_document_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "LONGEST_LINE", 1000)
-    monkeypatch.setattr(files, "LARGEST_DOCUMENT", 1000)
+    monkeypatch.setattr(run_files, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(run_files, "LARGEST_DOCUMENT", 1000)
     file = tmp_path / "run.jsonl"
     for text, problem in (("1 " * 2000, "line 1 has more than"), ("[\n" + "1,\n" * 1000, "more than 1,000")):
         file.write_text(text)

@@ -15,7 +15,7 @@ from workbench.retrieval.pipeline import search
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.terminal import PlainConsole, renderable
 from workbench_plugins.automem.pipelines import DEAD_KEYWORD
-from workbench_plugins.engines import stored
+from workbench_plugins.engines import stored_specimens
 from workbench_plugins.engines.museum import (
     SPECIMENS,
     FusedLists,
@@ -80,7 +80,7 @@ def test_the_two_sides_differ_in_one_thing(one: Specimen) -> None:
         assert len(shipped.pipeline.diff(fixed.pipeline)) + (len(set(made)) > 1) == 1
     if isinstance(shipped.answer, FusedLists) and isinstance(fixed.answer, FusedLists):
         assert len(changed(shipped.answer.fusion, fixed.answer.fusion)) == 1
-    assert shipped.says != fixed.says
+    assert shipped.description != fixed.description
 
 
 def test_two_pipelines_that_differ_in_two_stages_are_two_specimens() -> None:
@@ -109,7 +109,7 @@ BY_ARITHMETIC = (
 )
 
 
-@pytest.mark.parametrize("name", [*stored.TOLD.told, *BY_ARITHMETIC.split()])
+@pytest.mark.parametrize("name", [*stored_specimens.TOLD.told, *BY_ARITHMETIC.split()])
 def test_lint_or_the_doctor_names_a_specimen_that_it_has_not_been_told_of(name: str) -> None:
     assert named_by(SPECIMENS[name])
 

@@ -13,8 +13,8 @@ from workbench.measure.paired import HITS, measured
 from workbench.measure.questions import Control, Question, QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.index_adapters import CachedIndex
+from workbench.systems.catalogue import SYSTEMS, system
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
-from workbench.systems.registry import SYSTEMS, system
 from workbench.views.show import show
 from workbench_plugins.diagnose.figures import sweep_figure
 from workbench_plugins.diagnose.sweep import (

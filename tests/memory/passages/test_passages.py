@@ -15,11 +15,11 @@ from workbench.memory.embedding.local import unit
 from workbench.memory.sources import LineChunker
 from workbench.memory.store.postings import K1, B
 from workbench.records import Chunk
-from workbench.retrieval.proper_nouns import is_name, names_of
+from workbench.retrieval.proper_nouns import is_name, proper_nouns
 from workbench_plugins.recommended import words as words_module
-from workbench_plugins.recommended.arranged import PassageCache
 from workbench_plugins.recommended.keywords import StemIndex, content_stems, question_stems
-from workbench_plugins.recommended.windows import MOST_PIECES, outline, windows_of
+from workbench_plugins.recommended.passage_index import PassageCache
+from workbench_plugins.recommended.passage_windows import MOST_PIECES, outline, windows_of
 from workbench_plugins.recommended.words import (
     PASSAGE,
     POOLED,
@@ -135,7 +135,7 @@ def test_four_and_two_bits_of_older_cases_are_read(packed: list[int], found: flo
 @given(st.lists(st.text("Tea tea.,-*:\n", max_size=60), max_size=3))
 def test_a_word_is_a_name_if_it_is_among_all_names(texts: list[str]) -> None:
     for word in ("tea", "t", "e", "a"):
-        assert is_name(word, texts) == (word in names_of(texts))
+        assert is_name(word, texts) == (word in proper_nouns(texts))
 
 
 @given(st.integers(1, 60))

@@ -9,8 +9,8 @@ from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.files import content_hash
 from workbench.memory.index import MemoryIndex
 from workbench.memory.store.contract import Settings
-from workbench_plugins.recommended.arranged import WordsRead, files_of, newly_read
-from workbench_plugins.recommended.shipped import FILE, LENDER, words_of
+from workbench_plugins.recommended.passage_index import WordsRead, files_of, newly_read
+from workbench_plugins.recommended.shipped_vectors import FILE, LENDER, words_of
 from workbench_plugins.recommended.words import Codes
 
 EMBEDDER = LocalEmbedder()

@@ -27,7 +27,7 @@ def known_vectors(
     known = store.cached(settings, role, hashes)
     try:
         missing = [one for one in hashes if one not in known]
-        return known | (store.lender.cached(settings, role, missing) if store.lender else {})
+        return known | (store.vector_source.cached(settings, role, missing) if store.vector_source else {})
     except DamagedError:
         return known
 

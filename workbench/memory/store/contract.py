@@ -180,7 +180,7 @@ class IndexStore(ABC):
 
     engine: ClassVar[str] = ""
     """The engine that searches: sqlite, postgresql or milvus; empty for one that does not say."""
-    lender: IndexStore | None = None
+    vector_source: IndexStore | None = None
     """Another open store, whose known vectors are taken before a text is embedded for this one."""
 
     # What the index says of itself, in a table of keys and values

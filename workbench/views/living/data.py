@@ -12,7 +12,7 @@ from workbench.measure.reach import Reach
 from workbench.measure.thresholds import floored_column
 from workbench.records import Chunk, Trace
 from workbench.retrieval.cutoff import MinScore
-from workbench.retrieval.written import MOST, written, written_trace
+from workbench.retrieval.formula_export import MOST, exported, exported_trace
 from workbench.views.widgets.panel import pipeline_code
 
 AXES = {"score": "fused score (no unit)", "answerable": "stated probability of an answer"}
@@ -74,7 +74,7 @@ def _system(
     (floor,) = (stage.slot for stage in pipeline.stages if isinstance(stage, MinScore))
     traces = [*(one.trace for one in evaluation.asked), *evaluation.controls]
     columns = max(traces, key=lambda trace: len(trace.chunks)).columns
-    made, column = written(pipeline, columns), floored_column(evaluation.pipeline)
+    made, column = exported(pipeline, columns), floored_column(evaluation.pipeline)
     if any(len(trace.chunks) > MOST for trace in traces):
         for one in made["steps"]:  # another column would take the candidates that the page does not have
             for parameter in one["parameters"].values() if "column" in one else ():
@@ -92,7 +92,7 @@ def _system(
 
 def trace_data(trace: Trace, made: Mapping[str, Any], chunks: Chunks) -> dict[str, Any]:
     """A trace for the living view, with the places of its chunks, and what each leg brought."""
-    found = written_trace(trace, made)
+    found = exported_trace(trace, made)
     del found["files"]  # those of the chunks
     kept = [trace.chunks[row] for row in found.pop("kept")]
     legs = [

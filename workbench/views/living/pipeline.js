@@ -1,4 +1,4 @@
-// Computes an answer again from a trace: the steps and formulas that workbench/retrieval/written.py writes.
+// Computes an answer again from a trace: the steps and formulas that workbench/retrieval/formula_export.py writes.
 // No number is stored that a formula gives, so the printed, the computed and the moved formula are the same.
 
 const present = (column) => column.filter((value) => !Number.isNaN(value));

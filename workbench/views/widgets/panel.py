@@ -16,7 +16,7 @@ from traitlets import TraitError
 from workbench.errors import InputError, WorkbenchError
 from workbench.records import Chunk
 from workbench.retrieval.pipeline import Pipeline
-from workbench.systems.registry import SYSTEMS
+from workbench.systems.catalogue import SYSTEMS
 from workbench.tables import Table, framed, html_table
 from workbench.views.living.controls import Living
 

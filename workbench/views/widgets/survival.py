@@ -58,7 +58,7 @@ class SurvivalChart(Panel):
         asked = [one.question for one in next(iter(self._all.values())).survivors]
         return {
             "view": "survival",
-            "steps": [step.says for step in SurvivalStep], "lost": ["", *LOST.values()],
+            "steps": [step.description for step in SurvivalStep], "lost": ["", *LOST.values()],
             "kinds": self.kind.options,
             "questions": [{"question": one.question, "kind": one.kind} for one in asked],
             "systems": [
@@ -112,7 +112,7 @@ class SurvivalChart(Panel):
         return Table(
             f"Questions whose target is left after each step ({self.kind.value})",
             ("step", *(one.system for one in self.survivals)),
-            tuple((step.says, *(_left(one, step) for one in self.survivals)) for step in SurvivalStep),
+            tuple((step.description, *(_left(one, step) for one in self.survivals)) for step in SurvivalStep),
         )
 
     @property

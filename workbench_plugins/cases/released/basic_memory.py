@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from workbench_plugins.cases.released.asking import Ask
 from workbench_plugins.cases.released.installing import Installed, settings
+from workbench_plugins.cases.released.release_answers import Ask
 
 LEAST = 0.3
 SQLITE = """

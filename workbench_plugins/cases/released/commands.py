@@ -12,7 +12,7 @@ import typer
 from workbench.cli.app import (
     AsJson,
 )
-from workbench.cli.output import answer, put, tell
+from workbench.cli.output import answer, print_error, print_output
 from workbench.errors import InputError
 from workbench.retrieval.pipeline import Pipeline
 from workbench_plugins.cases import SUFFIX
@@ -54,7 +54,7 @@ class ReleaseOptions:
         found = confirming.confirm(loaded.case, installed, judge.ours, loaded.folder)
         if not found.same:
             name = f"{loaded.path.name.removesuffix(SUFFIX)}.{judge.package}-{installed.version}.record.json"
-            tell(f"Saved: {confirming.save(found, loaded.case, out or loaded.path.with_name(name))}")
+            print_error(f"Saved: {confirming.save(found, loaded.case, out or loaded.path.with_name(name))}")
         return found
 
 
@@ -94,10 +94,10 @@ def bisect(
     matrix = run_releases(loaded.case, folder=loaded.folder)
     for what, run in (("first bad", matrix.first_bad), ("first good", matrix.first_good)):
         release = run.pipeline.source.release if run else ""
-        put(f"{what}: {release} ({run.pipeline.name})" if run else f"{what}: none")
+        print_output(f"{what}: {release} ({run.pipeline.name})" if run else f"{what}: none")
         if run and not ours:
             try:
-                put(how.confirmed(loaded, run.pipeline))
+                print_output(how.confirmed(loaded, run.pipeline))
             except InputError as error:
-                tell(f"Not confirmed: {error.problem} {error.remedy}")
+                print_error(f"Not confirmed: {error.problem} {error.remedy}")
     raise typer.Exit(0 if matrix.holds else 1)

@@ -24,12 +24,12 @@ from workbench.retrieval.query import BLANKS
 from workbench.safe_text import counted
 from workbench.systems.history import line_of
 from workbench.tables import Part, Table
-from workbench_plugins.cases.indexing import CaseEmbedder, chunker_of, cut_note, notes_of, unpacked
+from workbench_plugins.cases.case_index import CaseEmbedder, chunker_of, cut_note, notes_of, unpacked
 from workbench_plugins.cases.model import Case, CaseQuestion
-from workbench_plugins.cases.released import basic_memory, openclaw
-from workbench_plugins.cases.released.asking import answers
+from workbench_plugins.cases.released import basic_memory, openclaw_gateway
 from workbench_plugins.cases.released.embeddings import served
 from workbench_plugins.cases.released.installing import Installed, numbered
+from workbench_plugins.cases.released.release_answers import answers
 from workbench_plugins.cases.running import judged, run_case, systems_named
 
 Row = Sequence[tuple[str, float]]
@@ -81,7 +81,7 @@ class Confirmation(Shown):
         return all(one.same for one in self.sides)
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """Whether the release confirms our system, and how many expectations hold on it."""
         lists, release = counted(len(self.sides), "list"), f"{self.package} {self.version}"
         judged = [one.holds for one in self.sides if one.holds is not None]
@@ -103,7 +103,7 @@ class Confirmation(Shown):
             if not side.same
             for place, pair in enumerate(zip_longest(side.ours, side.theirs), 1)
         ]
-        return [self.says, *([Table("", ["#", "ours", "theirs"], rows)] if rows else [])]
+        return [self.description, *([Table("", ["#", "ours", "theirs"], rows)] if rows else [])]
 
     def as_json(self) -> dict[str, Any]:
         """The lists of both sides."""
@@ -213,7 +213,7 @@ def _openclaw(case: Case, installed: Installed, ours: Pipeline, notes: Path, url
     given = {"maxResults": case.system.limit, "minScore": case.system.min_score}
     arguments = {name: value for name, value in given.items() if value is not None}
     tokenizer = "trigram" if ours.name.endswith("-trigram") else ""
-    with openclaw.running(installed, notes, url, tokenizer) as ask:
+    with openclaw_gateway.running(installed, notes, url, tokenizer) as ask:
         found = answers(ask, _questions(case), arguments)
     return {
         question: [] if isinstance(rows, dict) else [(_place(one), float(one["score"])) for one in rows]

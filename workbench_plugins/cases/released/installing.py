@@ -16,7 +16,7 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.memory.choices import index_home
-from workbench.memory.data_files import told_beside
+from workbench.memory.data_files import load_data
 
 NO_SUCH = re.compile(r"notarget|No matching version|No matching distribution|E404|No match found")
 REGISTRY = {"openclaw": "npm", "basic-memory": "PyPI"}
@@ -26,7 +26,7 @@ NODE_MAJOR = "24"
 
 def settings(package: str) -> dict[str, Any]:
     """What a release is told, from `releases.toml`."""
-    told = told_beside(__file__, "releases.toml")
+    told = load_data(__file__, "releases.toml")
     found: dict[str, Any] = told[package]
     return found
 

@@ -197,12 +197,12 @@ class SQLitePlace(IndexPlace):
                     for one in old:
                         # A rebuild is the remedy for a damaged index, and for one of another version.
                         with suppress(DamagedError, OtherVersionError):
-                            store.lender = stack.enter_context(Store.open(one))
+                            store.vector_source = stack.enter_context(Store.open(one))
                         with suppress(DamagedError):
                             store.take_cache(one)
                     _clear_up(left, store)
                     yield store
-                    store.lender = None
+                    store.vector_source = None
                 for one in old:
                     with suppress(DamagedError):
                         store.take_chunks(one, left=True)
@@ -218,13 +218,13 @@ class SQLitePlace(IndexPlace):
         """The error for a memory without an index: says whether the first is in the making or broken off."""
         remedy = f"Make one: workbench index {folder}"
         if holder := held_by(self.path):
-            says, remedy = f"{holder} is making the first one", "Search again when it is done."
+            description, remedy = f"{holder} is making the first one", "Search again when it is done."
         elif self.path.parent.is_dir() and databases(leftovers(self.path)):
-            says = "the run that made the first one was interrupted"
+            description = "the run that made the first one was interrupted"
             remedy = f"Go on: workbench index {folder}. It embeds only what is missing."
         else:
-            says = f"there is no index at {self.path}"
-        return InputError(f"The memory {folder} has no index yet: {says}.", remedy)
+            description = f"there is no index at {self.path}"
+        return InputError(f"The memory {folder} has no index yet: {description}.", remedy)
 
 
 def _clear_up(left: Sequence[Path], store: Store) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from workbench_plugins.reproduce.expressions import WORDS, form, pattern
+from workbench_plugins.reproduce.report_patterns import WORDS, form, pattern
 
 if TYPE_CHECKING:
     from workbench_plugins.reproduce.reading import Line
@@ -29,7 +29,7 @@ class Scored:
     scores: dict[str, float] = field(default_factory=dict)
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """The scores in words."""
         return ", ".join(f"{column} {value:g}" for column, value in self.scores.items())
 

@@ -17,7 +17,7 @@ from workbench.records import Chunk, DropKind, Floats, Rows, Threshold, Trace
 from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage, filled
 from workbench.retrieval.cutoff import dropped
 from workbench.retrieval.fusion import MoreLegs, RankSum
-from workbench_plugins.qmd.legs import FileIndex
+from workbench_plugins.qmd.qmd_legs import FileIndex
 from workbench_plugins.rerank import Rerank, fused_places
 
 CANDIDATES = 40
@@ -44,8 +44,10 @@ class BonusRankSum(RankSum):
     more: MoreLegs = field(default=VARIANTS, kw_only=True)
 
     @property
-    def says(self) -> str:
-        return f"{super().says}; plus 0.05 for a first place in any list, or 0.02 for a second or third"
+    def description(self) -> str:
+        return (
+            f"{super().description}; plus 0.05 for a first place in any list, or 0.02 for a second or third"
+        )
 
     def formula(self, of: Numbers) -> Any:
         best = reduce(np.minimum, [filled(of[f"{leg}_rank"], np.inf) for leg in self.legs])
@@ -64,8 +66,8 @@ class PositionalRankSum(BonusRankSum):
     """
 
     @property
-    def says(self) -> str:
-        return f"{super().says}; the weight 2 goes to the first two lists that are not empty"
+    def description(self) -> str:
+        return f"{super().description}; the weight 2 goes to the first two lists that are not empty"
 
     def weight(self, of: Numbers, leg: str) -> Any:
         earlier = ASKED_IN_ORDER[: ASKED_IN_ORDER.index(leg)]
@@ -92,7 +94,7 @@ class PlacePart(ColumnStage, slot="blend", output="blended", scale="by place", o
 class ByPlace(PlacePart):
     """1 / place: the score that QMD shows without its reranker."""
 
-    says: ClassVar[str] = "blended = 1 / place after the fusion, whatever the fused score is"
+    description: ClassVar[str] = "blended = 1 / place after the fusion, whatever the fused score is"
 
     def formula(self, of: Numbers) -> Any:
         return 1 / of["fusion_place"]
@@ -102,7 +104,7 @@ class ByPlace(PlacePart):
 class Blend(PlacePart):
     """`blend` of the place and the reranker's score, which must be from 0 to 1; 0 for an absent score."""
 
-    says: ClassVar[str] = (
+    description: ClassVar[str] = (
         "blended = w / place + (1 - w) × rerank score, where w = 0.75 for places 1 to 3, 0.6 for 4 to 10, "
         "else 0.4"
     )
@@ -119,7 +121,7 @@ class CandidateLimit(PlainStage, slot="candidate_limit"):
     count: int = CANDIDATES
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"candidates: keep the first {self.count} after the fusion"
 
     def reads(self) -> tuple[str, ...]:
@@ -159,8 +161,8 @@ class RerankBestPiece(Rerank):
     count: int = CANDIDATES
 
     @property
-    def says(self) -> str:
-        return f"{super().says}: the piece of each file that has the most words of the question"
+    def description(self) -> str:
+        return f"{super().description}: the piece of each file that has the most words of the question"
 
     def texts(self, trace: Trace, context: Context, asked: Rows) -> list[str]:
         index = context.index

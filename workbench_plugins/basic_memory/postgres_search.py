@@ -15,13 +15,13 @@ from workbench.contracts import Context, Index, Layout
 from workbench.errors import InputError
 from workbench.memory.whole_files import whole_documents
 from workbench.records import Clause, Hits, Query, Trace
-from workbench.retrieval.index_adapters import IndexAdapter, kept
+from workbench.retrieval.index_adapters import IndexAdapter, memoized
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import with_query
 from workbench_plugins.basic_memory import pipelines
 from workbench_plugins.basic_memory.notes import EachColumn, NotesLayout, note_of
 from workbench_plugins.basic_memory.pipelines import PageDepth
-from workbench_plugins.basic_memory.query import (
+from workbench_plugins.basic_memory.query_preparation import (
     POSTGRES_EDGES,
     AnyPlainWord,
     AnyToken,
@@ -67,7 +67,7 @@ class PostgresNotesLayout:
     project: str = "main"
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"whole notes of the project {self.project}, title and content_stems in a tsvector of english"
 
     def of(self, index: Index) -> Index:
@@ -78,9 +78,9 @@ class PostgresNotesLayout:
         def made() -> PostgresTexts:
             each = [note_of(document, self.project) for document in documents]
             texts = [f"{note.title}\n{note.content_stems}" for note in each]
-            return text_table(index, self.says, [one.path for one in documents], texts, CONFIG)
+            return text_table(index, self.description, [one.path for one in documents], texts, CONFIG)
 
-        table = kept(index, (PostgresNotesLayout, self.project), made)
+        table = memoized(index, (PostgresNotesLayout, self.project), made)
         assert isinstance(notes, IndexAdapter)
         return NoteTextIndex(notes, table, np.arange(notes.size), FUNCTION, RANK)
 
@@ -92,7 +92,7 @@ class EveryLexeme(PunctuationMakesAPhrase):
     edges: ClassVar[str] = ""
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return "tsquery = every word as a prefix, joined with &"
 
     def run(self, trace: Trace, context: Context) -> Trace:
@@ -108,7 +108,7 @@ class EveryStrippedLexeme(EveryLexeme):
     edges: ClassVar[str] = POSTGRES_EDGES
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"tsquery = every word without {POSTGRES_EDGES} at its ends, as a prefix, joined with &"
 
 

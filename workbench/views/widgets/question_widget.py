@@ -19,7 +19,7 @@ def rows(table: Table) -> list[list[str]]:
     return [list(table.header), *map(list, table.rows)]
 
 
-class Answering(Panel):
+class QuestionWidget(Panel):
     """A widget with answers to a question. After an invalid question, the last answers stay.
 
     A subclass names its `view`, and the controls whose change takes Python in `asks`. It implements `look`,

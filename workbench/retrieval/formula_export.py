@@ -91,7 +91,7 @@ def first_step(pipeline: Pipeline) -> int:
     return len(kinds) - kinds[::-1].index(True) if True in kinds else 0
 
 
-def written(pipeline: Pipeline, columns: Mapping[str, Floats]) -> dict[str, Any]:
+def exported(pipeline: Pipeline, columns: Mapping[str, Floats]) -> dict[str, Any]:
     """A pipeline as data: its steps from the first that works on candidates, with formulas and parameters.
 
     `columns` are those of one of its traces. A parameter is `here` if moving it needs nothing but the trace;
@@ -111,9 +111,9 @@ def written(pipeline: Pipeline, columns: Mapping[str, Floats]) -> dict[str, Any]
 def said(stage: Stage) -> str:
     """What a stage says, with formulas in braces in place of the numbers that can be moved."""
     try:
-        return symbolic(stage, Names()).says
+        return symbolic(stage, Names()).description
     except (InputError, TypeError):
-        return stage.says
+        return stage.description
 
 
 def _step(stage: Stage, known: Mapping[str, Floats]) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def read_columns(steps: list[dict[str, Any]]) -> set[str]:
     return _names(steps, "column").union(*told) - computed - {None}
 
 
-def written_trace(trace: Trace, made: Mapping[str, Any]) -> dict[str, Any]:
+def exported_trace(trace: Trace, made: Mapping[str, Any]) -> dict[str, Any]:
     """A trace as data for the steps of `written`: the columns that they read and the ranks, null for absent.
 
     A column with one number for all candidates is that number.

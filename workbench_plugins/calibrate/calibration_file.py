@@ -24,8 +24,8 @@ from workbench.retrieval.cutoff import Floor
 from workbench.retrieval.index_adapters import innermost
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.settings import with_settings
+from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.languages import Language
-from workbench.systems.registry import SYSTEMS
 from workbench_plugins.calibrate.calibrated import Calibrated
 from workbench_plugins.calibrate.floors import with_floor
 from workbench_plugins.rerank import RERANKED, reranker_named, with_reranker
@@ -113,7 +113,7 @@ class MadeFor(PlainStage, slot=KEY):
     promise: str
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"calibration: {self.promise}"
 
     def run(self, trace: Trace, context: Context) -> Trace:

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import InputError
-from workbench_plugins.cases.released.asking import Ask
 from workbench_plugins.cases.released.installing import Installed, settings
+from workbench_plugins.cases.released.release_answers import Ask
 
 TOKEN = "recording"
 NEWER_FORM = ("2026.9.", "2026.10.", "2026.11.", "2026.12.", "2027.")

@@ -22,7 +22,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from workbench.contracts import Index
 from workbench.errors import InputError
-from workbench.memory.data_files import told_beside
+from workbench.memory.data_files import load_data
 from workbench.memory.files import HEADS, SOURCE, TREE, FileRules, content_hash
 from workbench.memory.sources import (
     USUAL_LONGEST,
@@ -35,7 +35,7 @@ from workbench.memory.sources import (
     utf16_length,
 )
 from workbench.records import Chunk, Document, Passage
-from workbench.retrieval.index_adapters import innermost, kept
+from workbench.retrieval.index_adapters import innermost, memoized
 from workbench.retrieval.query import BLANKS
 
 ROOT_FILES = ("MEMORY.md", "USER.md")
@@ -200,7 +200,7 @@ class Annotated(Protocol):
 
 def annotations_of(index: Index) -> Callable[[Chunk], Annotations]:
     """A function that gives a chunk's annotations: from the index, or else from the lines of its document."""
-    return kept(index, "annotations", lambda: _reader(index))
+    return memoized(index, "annotations", lambda: _reader(index))
 
 
 def _reader(index: Index) -> Callable[[Chunk], Annotations]:
@@ -244,7 +244,7 @@ class AnnotatedFile:
 CHARACTERS_PER_TOKEN = 4
 
 
-WEIGHTS: Mapping[int, Sequence[tuple[int, int]]] = told_beside(__file__, "weights.yaml")
+WEIGHTS: Mapping[int, Sequence[tuple[int, int]]] = load_data(__file__, "weights.yaml")
 _HEAVY = re.compile(
     "|".join(
         f"(?P<w{weight}>[{''.join(f'{chr(first)}-{chr(last)}' for first, last in ranges)}])"

@@ -136,7 +136,7 @@ class PunctuationMakesAPhrase(PlainStage, slot="query"):
     edges: ClassVar[str] = ""
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return "MATCH = every word as a prefix, joined with AND; with any punctuation: one phrase"
 
     def run(self, trace: Trace, context: Context) -> Trace:
@@ -153,7 +153,7 @@ class PunctuationStripped(PunctuationMakesAPhrase):
     edges: ClassVar[str] = EDGES
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"MATCH = every word without {EDGES} at its ends, as a prefix, joined with AND"
 
 
@@ -231,7 +231,7 @@ def is_refused(query: str) -> bool:
 class Relaxation(PlainStage, slot="relaxation"):
     """A second try for a keyword leg that found nothing; a subclass chooses the words."""
 
-    says: ClassVar[str]
+    description: ClassVar[str]
 
     def reads(self) -> tuple[str, ...]:
         """The keyword leg, which must have run."""
@@ -273,7 +273,7 @@ def _noted(trace: Trace, note: str) -> Trace:
 class NoRelaxation(Relaxation):
     """A keyword leg that found nothing stays empty."""
 
-    says: ClassVar[str] = "relaxation: none, a keyword leg that found nothing stays empty"
+    description: ClassVar[str] = "relaxation: none, a keyword leg that found nothing stays empty"
 
     def words(self, query: str | None) -> list[str] | None:
         return None
@@ -289,7 +289,9 @@ class AnyPlainWord(Relaxation):
     Words with an apostrophe or a hyphen are left out. There is no gate: one word is enough.
     """
 
-    says: ClassVar[str] = "relaxation: when nothing matched, once more with any plain word but the stopwords"
+    description: ClassVar[str] = (
+        "relaxation: when nothing matched, once more with any plain word but the stopwords"
+    )
 
     def words(self, query: str | None) -> list[str] | None:
         if query is None or is_refused(query):
@@ -302,7 +304,7 @@ class AnyPlainWord(Relaxation):
 class GatedPlainWord(AnyPlainWord):
     """The relaxation of 16869867: only for three tokens or more, and only if none is a number."""
 
-    says: ClassVar[str] = (
+    description: ClassVar[str] = (
         "relaxation: when nothing matched, once more with any plain word but the stopwords; "
         "for three words or more, none of them a number"
     )
@@ -321,7 +323,7 @@ class AnyToken(Relaxation):
     "Caroline's" becomes caroline and s, and the prefix s* matches every title that has a word with s.
     """
 
-    says: ClassVar[str] = (
+    description: ClassVar[str] = (
         "relaxation: when nothing matched, once more with any ASCII token but the stopwords; "
         "for three words or more, two in Chinese, Japanese or Korean, none of them a number"
     )
@@ -361,7 +363,7 @@ class AnyToken(Relaxation):
 class AnyUnicodeToken(AnyToken):
     """The relaxation of 1f56fc76: words of every script, with their marks and inner apostrophes."""
 
-    says: ClassVar[str] = (
+    description: ClassVar[str] = (
         "relaxation: when nothing matched, once more with any word of any script but the stopwords; "
         "for three words or more, two in Chinese, Japanese or Korean, none of them a number"
     )

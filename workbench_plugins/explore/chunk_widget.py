@@ -10,9 +10,9 @@ from workbench.contracts import Index
 from workbench.safe_text import visible
 from workbench.tables import Table
 from workbench.views.living.controls import Control, Text
-from workbench.views.widgets.asking import GIVEN, Answering
 from workbench.views.widgets.panel import Link, Selection
-from workbench_plugins.explore.held import (
+from workbench.views.widgets.question_widget import GIVEN, QuestionWidget
+from workbench_plugins.explore.file_chunks import (
     HeldChunk,
     HeldFile,
     chunk_line,
@@ -22,7 +22,7 @@ from workbench_plugins.explore.held import (
 )
 
 
-class FileChunks(Answering):
+class FileChunks(QuestionWidget):
     """A file as the index holds it, chunk by chunk; the selected chunk is open and marked.
 
     `settings` are the `file`, and `chunk`, the id of the selected one. `held` is what is shown. Text that the
@@ -73,7 +73,7 @@ class FileChunks(Answering):
     @property
     def code(self) -> str:
         return (
-            f"{GIVEN}import workbench as wb\nfrom workbench_plugins.explore.chunks import held_file\n\n"
+            f"{GIVEN}import workbench as wb\nfrom workbench_plugins.explore.chunk_widget import held_file\n\n"
             f"held = held_file(index, {self.held.path!r})\nwb.show(held)"
         )
 

@@ -19,7 +19,7 @@ from workbench.measure.questions import Question
 from workbench.records import Hits, Query, Trace, Vector
 from workbench.retrieval.index_adapters import IndexAdapter
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.retrieval.proper_nouns import MONTHS, WEEKDAYS, names_of
+from workbench.retrieval.proper_nouns import MONTHS, WEEKDAYS, proper_nouns
 
 WORD = re.compile(r"[^\W_]+")
 
@@ -70,7 +70,7 @@ class Exchange:
     def of(cls, texts: Sequence[str]) -> Exchange:
         """The names and numbers of these texts."""
         words = [word for text in texts for word in WORD.findall(text)]
-        return cls(names_of(texts), frozenset(word for word in words if word.isdecimal()))
+        return cls(proper_nouns(texts), frozenset(word for word in words if word.isdecimal()))
 
     def exchanged(self, question: str, right: str) -> str | None:
         """The question with its first name, date or number exchanged for one that `right` does not have.

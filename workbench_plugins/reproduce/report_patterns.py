@@ -6,9 +6,9 @@ import re
 from functools import cache
 from typing import Any
 
-from workbench.memory.data_files import told_beside
+from workbench.memory.data_files import load_data
 
-WORDS: dict[str, Any] = told_beside(__file__, "words.toml")
+WORDS: dict[str, Any] = load_data(__file__, "words.toml")
 """The words that reports use."""
 
 

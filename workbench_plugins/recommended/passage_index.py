@@ -27,8 +27,8 @@ from workbench.memory.store.scan import Scan
 from workbench.progress import progress
 from workbench.records import Chunk, Rows
 from workbench_plugins.recommended.keywords import StemIndex
-from workbench_plugins.recommended.shipped import words_of
-from workbench_plugins.recommended.windows import Window, lines_of, outline, windows_of
+from workbench_plugins.recommended.passage_windows import Window, lines_of, outline, windows_of
+from workbench_plugins.recommended.shipped_vectors import words_of
 from workbench_plugins.recommended.words import (
     AskedWords,
     Codes,

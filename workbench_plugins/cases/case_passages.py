@@ -18,10 +18,10 @@ from workbench.errors import InputError
 from workbench.records import Chunk, Vector
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import BLANKS
-from workbench_plugins.cases.indexing import CaseEmbedder, in_base64, unusable
+from workbench_plugins.cases.case_index import CaseEmbedder, in_base64, unusable
 from workbench_plugins.cases.model import Case, CaseModel, CaseWindows, CaseWords
-from workbench_plugins.recommended.arranged import WordsRead
 from workbench_plugins.recommended.layout import PassageIndex, PassagesLayout, passages_of
+from workbench_plugins.recommended.passage_index import WordsRead
 from workbench_plugins.recommended.words import AskedWords, Codes, packed_width
 
 MOST_READ = 12_000_000

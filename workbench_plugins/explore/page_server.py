@@ -27,10 +27,10 @@ from workbench.measure.questions import QuestionSet
 from workbench.memory.index import OpenIndex
 from workbench.registry import part_of
 from workbench.retrieval.pipeline import Pipeline
-from workbench.systems.registry import SYSTEMS
+from workbench.systems.catalogue import SYSTEMS
 from workbench.tables import framed, html_of
 from workbench.views.living import as_json, script, style
-from workbench_plugins.explore.held import held_file
+from workbench_plugins.explore.file_chunks import held_file
 from workbench_plugins.explore.log import read_log
 from workbench_plugins.explore.map import memory_map
 from workbench_plugins.explore.page import Desk

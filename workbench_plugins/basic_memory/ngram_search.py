@@ -19,7 +19,7 @@ from workbench.memory.store.sqlite.fts5 import match_expression
 from workbench.records import Clause, Query, Trace
 from workbench.retrieval.query import with_query
 from workbench_plugins.basic_memory.notes import Note, NotesLayout, WholeRow, rows_beside
-from workbench_plugins.basic_memory.query import (
+from workbench_plugins.basic_memory.query_preparation import (
     EDGES,
     PROBLEMATIC,
     SPECIAL,
@@ -160,7 +160,7 @@ def _beside(match: str, ngrams: str) -> str:
 class EachWordApart(PunctuationMakesAPhrase):
     """The strict query of 0.24.1: a word with punctuation is quoted, and the others stay words."""
 
-    says: ClassVar[str] = (
+    description: ClassVar[str] = (
         "MATCH = every word as a prefix, joined with AND, those with punctuation quoted; "
         "pairs of characters for scripts without spaces"
     )
@@ -192,8 +192,8 @@ class NotesWithNgrams(NotesLayout):
     """`NotesLayout` with the column of n-grams."""
 
     @property
-    def says(self) -> str:
-        return f"{super().says}; a column with the pairs of characters of scripts without spaces"
+    def description(self) -> str:
+        return f"{super().description}; a column with the pairs of characters of scripts without spaces"
 
     def row(self, note: Note) -> Note:
         """The row with the n-grams of its title, its content_stems and its body."""

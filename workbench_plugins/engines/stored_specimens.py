@@ -185,7 +185,7 @@ class ScoreOfDistance(ColumnStage, slot="vector_score", present="vector_rank"):
     minus: bool = False
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         far = f"{self.times:g} × distance"
         return f"vector score = max(0, 1 - {far})" if self.minus else f"vector score = min(1, {far})"
 
@@ -231,8 +231,8 @@ class CutRerank(Rerank):
     characters: int = 24
 
     @property
-    def says(self) -> str:
-        return f"{super().says}, the first {self.characters} characters of it"
+    def description(self) -> str:
+        return f"{super().description}, the first {self.characters} characters of it"
 
     def texts(self, trace: Trace, context: Context, asked: Rows) -> list[str]:
         return [text[: self.characters] for text in super().texts(trace, context, asked)]
@@ -259,8 +259,8 @@ class Filler(JoinedWords):
     filler: ClassVar[list[str]] = ["understanding", "guide", "overview"]
 
     @property
-    def says(self) -> str:
-        return f"{super().says}; of an expansion that was cut short"
+    def description(self) -> str:
+        return f"{super().description}; of an expansion that was cut short"
 
     def words(self, question: str) -> list[str]:
         return self.filler

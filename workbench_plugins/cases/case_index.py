@@ -35,7 +35,7 @@ from workbench.memory.store.sqlite.store import Store
 from workbench.records import Document, Passage, Vector
 from workbench.registry import declared, declared_module
 from workbench.retrieval.query import BLANKS
-from workbench.systems.registry import indexing
+from workbench.systems.catalogue import indexing
 from workbench_plugins.cases.model import (
     MOST_NOTES,
     Case,
@@ -100,7 +100,7 @@ def _embedder(case: Case, questions: dict[str, Vector], cuts: Sequence[CutNote])
     }
     if not read or "passages" not in declared("layout"):
         return CaseEmbedder(case.model, questions)
-    from workbench_plugins.cases.windows import CaseReader
+    from workbench_plugins.cases.case_passages import CaseReader
 
     return CaseReader(case, questions, read)
 

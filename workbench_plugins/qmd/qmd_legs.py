@@ -36,7 +36,7 @@ from workbench.memory.sources import whole_characters
 from workbench.memory.store.sqlite.fts5 import match_expression
 from workbench.memory.whole_files import WholeFiles, whole_documents, whole_files
 from workbench.records import Chunk, Clause, Document, Vector
-from workbench.retrieval.index_adapters import IndexAdapter, kept
+from workbench.retrieval.index_adapters import IndexAdapter, memoized
 from workbench.retrieval.query import with_query
 
 BLANKS = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
@@ -124,7 +124,7 @@ def _word(text: str) -> str:
 class EveryWordAsPrefix(PlainStage, slot="query"):
     """The query of `lex_query`, from the whole question."""
 
-    says: ClassVar[str] = (
+    description: ClassVar[str] = (
         "MATCH = every word of the question as a prefix, joined with AND; words with a hyphen and words in "
         "quotes are phrases, and a word after a minus sign must be absent"
     )
@@ -222,7 +222,7 @@ class FilesLayout:
     collection: str = "notes"
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return (
             f"whole files of the collection {self.collection}; FTS5 over path, title and text, stemmed, with "
             "the weights 1.5, 4 and 1"
@@ -238,7 +238,7 @@ class FilesLayout:
             documents = [one for one in whole_documents(index, self) if one.text.strip(BLANKS)]
             return whole_files(index, documents), FileTable(documents, self.collection)
 
-        return FileIndex(index, *kept(index, (FilesLayout, self.collection), arranged))
+        return FileIndex(index, *memoized(index, (FilesLayout, self.collection), arranged))
 
 
 TWENTY = FixedDepth(cap=20)
@@ -251,7 +251,7 @@ class FileVectorLeg(VectorLeg):
     depth: Depth = TWENTY
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return (
             f"vector leg: a file is as near as its nearest chunk, {self.depth} of three times as many chunks"
         )
@@ -300,7 +300,7 @@ class LexLeg(VariantLeg, slot="lex_leg", name="lex", number="bm25"):
     worst_raw: ClassVar[float] = QueryLeg.worst_raw
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"lex leg: the keyword leg for the variant lex, {self.depth}"
 
     def run(self, trace: Trace, context: Context) -> Trace:
@@ -331,7 +331,7 @@ class VecLeg(VariantLeg, slot="vec_leg", name="vec", number="cosine distance"):
     worst_raw: ClassVar[float] = VectorLeg.worst_raw
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return f"{self.name} leg: the vector leg for the variant {self.name}, {self.depth}"
 
     def hits(self, text: str, index: Index, limit: int) -> Hits:
@@ -351,7 +351,7 @@ class HydeLeg(VecLeg, slot="hyde_leg", name="hyde"):
 class LexScore(Relevance, slot="lex_score", present="lex_rank"):
     """|bm25| / (1 + |bm25|) of the leg `lex`."""
 
-    says: ClassVar[str] = "lex score = |bm25| / (1 + |bm25|)"
+    description: ClassVar[str] = "lex score = |bm25| / (1 + |bm25|)"
 
     def formula(self, of: Numbers) -> Any:
         return relevance(of["lex_raw"])
@@ -361,7 +361,7 @@ class LexScore(Relevance, slot="lex_score", present="lex_rank"):
 class VecScore(Cosine, slot="vec_score", present="vec_rank"):
     """The cosine of the leg `vec`."""
 
-    says: ClassVar[str] = "vec score = 1 - cosine distance"
+    description: ClassVar[str] = "vec score = 1 - cosine distance"
     leg: ClassVar[str] = "vec"
 
     def formula(self, of: Numbers) -> Any:
@@ -372,7 +372,7 @@ class VecScore(Cosine, slot="vec_score", present="vec_rank"):
 class HydeScore(VecScore, slot="hyde_score", present="hyde_rank"):
     """The cosine of the leg `hyde`."""
 
-    says: ClassVar[str] = "hyde score = 1 - cosine distance"
+    description: ClassVar[str] = "hyde score = 1 - cosine distance"
     leg: ClassVar[str] = "hyde"
 
 
@@ -479,7 +479,7 @@ class Expansion(PlainStage, slot="expansion"):
     ahead: float = 0.15
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         return (
             f"expansion: {self.expander.name}; none when the first keyword hit scores at least "
             f"{self.strong:g}, and {self.ahead:g} more than the second"

@@ -30,7 +30,7 @@ class Answered(Shown):
     explanation: Explanation | None = None
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """What should be, and what is, in a sentence."""
         return f"{self.wanted}, and {self.seen}"
 
@@ -56,7 +56,7 @@ class Answered(Shown):
 
     def view(self) -> list[Part]:
         """The verdict, why the file that decides was returned or not, and an observation that differs."""
-        parts: list[Part] = [Line(f"{'HOLDS' if self.holds else 'FAILS'}: {self.says}.", "bold")]
+        parts: list[Part] = [Line(f"{'HOLDS' if self.holds else 'FAILS'}: {self.description}.", "bold")]
         if self.explanation is not None:
             parts += self.explanation.view()
         else:
@@ -129,7 +129,7 @@ class CaseRun(Shown):
         more = f"; and {len(shown) - 1} more" if len(shown) > 1 else ""
         one = shown[0]
         fate = f" ({one.observed.fate}{f'; stage: {one.observed.stage}' if one.observed.stage else ''})"
-        return one.says + (fate if one.observed.fate and not one.holds else "") + more
+        return one.description + (fate if one.observed.fate and not one.holds else "") + more
 
     def as_json(self) -> dict[str, Any]:
         """The verdict on each question with the trace of its search."""
@@ -143,7 +143,7 @@ class CaseRun(Shown):
                 {
                     "question": one.asked.question,
                     "holds": one.holds,
-                    "says": one.says,
+                    "says": one.description,
                     "observed": one.observed.model_dump(),
                     "trace": one.trace.as_json(),
                 }
@@ -226,7 +226,11 @@ class Matrix(Shown):
         """The verdicts on the systems, the first bad one, and the first good one after it."""
         return {
             "runs": [
-                {"system": one.pipeline.name, "holds": one.holds, "says": [a.says for a in one.answers]}
+                {
+                    "system": one.pipeline.name,
+                    "holds": one.holds,
+                    "says": [a.description for a in one.answers],
+                }
                 for one in self.runs
             ],
             "first_bad": self.first_bad.pipeline.name if self.first_bad else None,

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from workbench.errors import WorkbenchError
-from workbench.memory.data_files import told_beside
+from workbench.memory.data_files import load_data
 from workbench.memory.embedding.named import EMBEDDERS
 from workbench.memory.files import HEADS
 from workbench.memory.sources import whole_characters
@@ -247,7 +247,7 @@ def failed(answer: Answer) -> bool:
     return bool(answer.get("disabled")) or answer.get("status") == "error"
 
 
-FIELDS: Mapping[str, Mapping[str, Sequence[str]]] = told_beside(__file__)
+FIELDS: Mapping[str, Mapping[str, Sequence[str]]] = load_data(__file__)
 """The fields of each kind of answer, in order, by contract."""
 
 FEBRUARY = Contract("2026.2.13", FebruarySearch, FebruaryGet, FIELDS["2026.2.13"])

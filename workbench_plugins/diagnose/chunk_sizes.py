@@ -29,7 +29,7 @@ from workbench.records import Document, Passage
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import search
 from workbench.safe_text import counted
-from workbench.systems.registry import INDEXINGS
+from workbench.systems.catalogue import INDEXINGS
 from workbench_plugins.diagnose.causes import Prices
 from workbench_plugins.diagnose.fixes import Fix, moved
 from workbench_plugins.diagnose.keys import pasted_works, to_paste
@@ -204,7 +204,7 @@ def rebuilt(index: MemoryIndex, chunker: Chunker, what: str) -> Iterator[MemoryI
         Store.create(Path(folder) / "index.sqlite", settings) as store,
     ):
         store.describe(file_rules=own.file_rules, ties_by_row=own.ties_by_row)
-        store.lender = own
+        store.vector_source = own
         fresh = MemoryIndex(store, index.embedder)
         cuts = [(one, _cut(one, chunker)) for one in index.documents()]
         vectors = _vectors(fresh, store, [one for _, passages in cuts for one in passages], what)
@@ -222,7 +222,7 @@ def _cut(document: Document, chunker: Chunker) -> list[Passage]:
 
 def _vectors(index: MemoryIndex, store: Store, passages: list[Passage], what: str) -> Mapping[str, Cached]:
     texts = {one.hash: one.text for one in passages}
-    known = (store.lender or store).cached(store.settings, "passage", texts)
+    known = (store.vector_source or store).cached(store.settings, "passage", texts)
     with progress(len(texts) - len(known), what, "chunks") as done:
 
         def count(embedded: int) -> None:
@@ -240,7 +240,7 @@ class Tried(NamedTuple):
     """The sizes of chunks that work as fixes, and a sentence about what was tried."""
 
     fixes: Sequence[Fix]
-    says: str
+    description: str
 
 
 def untried(index: Index) -> Tried:

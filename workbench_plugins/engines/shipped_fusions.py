@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from workbench.contracts import Context
-from workbench.memory.data_files import told_beside
+from workbench.memory.data_files import load_data
 from workbench.records import KEPT, DropKind, Floats, Stage, Threshold, Trace
 from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage
 from workbench.retrieval.cutoff import Limit, MinScore, Order, dropped
@@ -28,7 +28,7 @@ from workbench.retrieval.scoring import Cosine
 from workbench_plugins.engines.fusions import legs_present
 from workbench_plugins.engines.presets import ENGINES, PositiveRank
 
-TOLD = told_beside(__file__)
+TOLD = load_data(__file__)
 """What each system is: its source, what it was run against, and its stages by slot."""
 USUAL = TOLD.pop("usual")
 """What every system says of its legs, and the slots in running order with the stages that it usually has."""
@@ -66,7 +66,7 @@ class NearCosine(Cosine):
     above: float = 0.0
 
     @property
-    def says(self) -> str:  # type: ignore[override]
+    def description(self) -> str:  # type: ignore[override]
         return f"vector score = 1 - cosine distance where that is above {self.above:g}, else absent"
 
     def formula(self, of: Numbers) -> Any:
@@ -78,7 +78,7 @@ class NearCosine(Cosine):
 class RankOfNear(PositiveRank):
     """The keyword score, absent for a chunk that has no vector score."""
 
-    says: ClassVar[str] = "keyword score = -bm25 where there is a vector score, else absent"
+    description: ClassVar[str] = "keyword score = -bm25 where there is a vector score, else absent"
 
     def formula(self, of: Numbers) -> Any:
         return np.where(np.isnan(of["vector_score"]), np.nan, super().formula(of))
@@ -89,8 +89,8 @@ class ScoredRankSum(RankSum):
     """Reciprocal rank fusion of the legs that give a score; absent where none does."""
 
     @property
-    def says(self) -> str:
-        return f"{super().says}; a leg without a score is absent"
+    def description(self) -> str:
+        return f"{super().description}; a leg without a score is absent"
 
     def part(self, of: Numbers, leg: str) -> Any:
         return np.where(np.isnan(of[f"{leg}_score"]), np.nan, super().part(of, leg))
@@ -103,7 +103,7 @@ class ScoredRankSum(RankSum):
 class SigmoidByLength(PositiveRank, scale="sigmoid of bm25", observed=("midpoint", "steepness")):
     """BM25 on a sigmoid whose middle rises with the number of words in the question."""
 
-    says: ClassVar[str] = (
+    description: ClassVar[str] = (
         "keyword score = 1 / (1 + exp(-steepness × (|bm25| - midpoint))); the midpoint is 5 for a question "
         "of up to 3 words, and up to 12 for a longer one"
     )
@@ -121,7 +121,7 @@ class SigmoidByLength(PositiveRank, scale="sigmoid of bm25", observed=("midpoint
 class CosineOfEach(ColumnStage, slot="vector_score", scale="cosine", observed=("every_distance",)):
     """The cosine of every candidate, also of those that the keyword leg alone brought."""
 
-    says: ClassVar[str] = "vector score = 1 - cosine distance, of each candidate of either leg"
+    description: ClassVar[str] = "vector score = 1 - cosine distance, of each candidate of either leg"
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
         every = context.index.vector(context.vector(), context.index.size)
@@ -159,7 +159,7 @@ class KeywordCosine(ColumnStage, slot="keyword_score", scale="cosine", observed=
     Source: dify 1.13.3, api/core/rag/rerank/weight_rerank.py, WeightRerankRunner.
     """
 
-    says: ClassVar[str] = (
+    description: ClassVar[str] = (
         "keyword score = shared / sqrt(own × asked), the cosine of the ten commonest words of question and "
         "candidate, where a word counts more the fewer candidates have it"
     )
@@ -189,7 +189,7 @@ class KeywordCosine(ColumnStage, slot="keyword_score", scale="cosine", observed=
 class OneOfText(PlainStage, slot="fold"):
     """Keeps the first of the chunks that have the same text."""
 
-    says: ClassVar[str] = "fold: keep the first of the chunks with the same text"
+    description: ClassVar[str] = "fold: keep the first of the chunks with the same text"
 
     def run(self, trace: Trace, context: Context) -> Trace:
         seen: dict[str, int] = {}
@@ -240,7 +240,7 @@ def _systems(name: str, told: Mapping[str, Any]) -> Iterator[Pipeline]:
     for change, one in told.get("changes", {}).items():
         stage = replace(base[one["slot"]], **one["values"])  # type: ignore[type-var]
         proposed = replace(source, release="proposed", issue=one["issue"])
-        yield base.but(Change(change, stage, one["why"], proposed))
+        yield base.with_changes(Change(change, stage, one["why"], proposed))
 
 
 PIPELINES = tuple(made for name, told in TOLD.items() for made in _systems(name, told))
