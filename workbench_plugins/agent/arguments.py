@@ -116,6 +116,22 @@ class SaveCase(OfOneSearch):
     path: str = Field(description="The file of the memory that should have been found.")
 
 
+LONGEST_NAME, MOST_ARGUMENTS = 64, 32
+
+
+def check_names(tool: str, given: Mapping[str, Any]) -> None:
+    """Raises InputError for a long name of a tool or an argument, and for many arguments.
+
+    Nothing has read the names before, and the error does not repeat them.
+    """
+    if len(given) > MOST_ARGUMENTS or max(map(len, (tool, *given))) > LONGEST_NAME:
+        raise InputError(
+            f"The call has a name of more than {LONGEST_NAME} characters, or more than {MOST_ARGUMENTS} "
+            "arguments.",
+            "Ask for the list of tools, and use the names in it.",
+        )
+
+
 A = TypeVar("A", bound=Arguments)
 
 

@@ -38,6 +38,7 @@ from workbench_plugins.agent.arguments import (
     FebruaryGet,
     FebruarySearch,
     SaveCase,
+    check_names,
     checked,
 )
 from workbench_plugins.agent.note_files import FileMissingError, MemoryFiles
@@ -257,6 +258,7 @@ class AgentTools:
 
     def call(self, tool: str, given: Mapping[str, Any]) -> Answer:
         """The answer of a tool to its arguments. Raises InputError for an unknown tool, too."""
+        check_names(tool, given)
         if tool not in self.offered:
             raise InputError(f"There is no tool {tool!r}.", f"There are {', '.join(self.offered)}.")
         kind, answer = self.offered[tool]
