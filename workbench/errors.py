@@ -54,6 +54,15 @@ class Interrupted(KeyboardInterrupt):
     """The user has ended long work with Ctrl-C; the message says what of it is kept."""
 
 
+def install_extra(extra: str) -> str:
+    """The remedy for a missing package: the workbench comes from its folder, and no package index has it.
+
+    >>> install_extra("lab")
+    "Install it in the folder of the workbench: pip install -e '.[lab]'"
+    """
+    return f"Install it in the folder of the workbench: pip install -e '.[{extra}]'"
+
+
 def unknown_name(kind: str, name: str, known: Collection[str], remedy: str) -> InputError:
     """The error for a name that is not in `known`; its message lists the nearest names.
 

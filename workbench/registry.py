@@ -23,7 +23,7 @@ from threading import RLock
 from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
-from workbench.errors import InputError, unknown_name
+from workbench.errors import InputError, install_extra, unknown_name
 from workbench.safe_text import one_line
 
 GROUP = "workbench.extensions"
@@ -65,10 +65,10 @@ def load(name: str, row: str) -> Any:
             ) from None
         if package == "workbench":
             raise
-        install = f"'hybrid-search-workbench[{entry.extras[0]}]'" if entry.extras else error.name
+        remedy = install_extra(entry.extras[0]) if entry.extras else f"Install it: pip install {error.name}"
         raise InputError(
             f"{name} needs the package {error.name}, which is not installed.",
-            f"Install it: pip install {install}",
+            remedy,
         ) from None
 
 

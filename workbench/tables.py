@@ -14,7 +14,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from workbench.errors import InputError
+from workbench.errors import InputError, install_extra
 from workbench.safe_text import one_line, visible, without_own_keys
 
 ABSENT = "–"
@@ -151,7 +151,7 @@ def pandas() -> Any:
     except ImportError:
         raise InputError(
             "A table needs pandas, which is not installed.",
-            "Install it: pip install 'hybrid-search-workbench[lab]'",
+            install_extra("lab"),
         ) from None
     return pd
 

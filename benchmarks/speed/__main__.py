@@ -51,7 +51,7 @@ def speed(
     """Time this workbench beside other systems: same chunks, vectors and questions, in turn in one process.
 
     Set OMP_NUM_THREADS=1 for one thread. 100,000 chunks take minutes. A peer that is not installed is left
-    out and named: pip install 'hybrid-search-workbench[bench]'.
+    out and named: pip install -e '.[bench]'.
     """
     if alone and peers:
         raise InputError("--alone leaves out every peer, and --peer names one.", "Give one of them.")

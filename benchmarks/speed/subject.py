@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from benchmarks.speed.corpus import Asked, Corpus
-from workbench.errors import InputError
+from workbench.errors import InputError, install_extra
 
 DEPTH = 24
 """How many chunks an answer has, or a leg of a hybrid search."""
 
 Ask = Callable[[Asked], object]
-REMEDY = "Install the peers: pip install 'hybrid-search-workbench[bench]'"
+REMEDY = install_extra("bench")
 
 
 class Subject(ABC):

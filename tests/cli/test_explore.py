@@ -172,4 +172,4 @@ def test_without_starlette_the_error_names_the_remedy(
     outcome = run("explore", str(tmp_path))
     assert outcome.code == 2
     assert "Starlette, which serves the page, is not installed" in outcome.err
-    assert "hybrid-search-workbench[lab]" in outcome.err
+    assert "pip install -e '.[lab]'" in outcome.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,55 @@ def test_an_install_that_succeeds_is_there_once(
     one.install(lambda _: True)
     assert [path.name for path in cache.iterdir()] == ["openclaw-2026.3.7"]
     one.install(lambda _: pytest.fail("it is asked again"))
+
+
+@pytest.mark.parametrize(
+    "release",
+    [
+        "npm:evil@1.0.0",
+        "file:../evil",
+        "http://host/evil.tgz",
+        "../evil",
+        "latest",
+        "2026",
+        "1.0 --x",
+        "1.0\n",
+    ],
+)
+@pytest.mark.parametrize("case", ["openclaw-16021", "basic-memory-577"])
+def test_a_release_is_a_version_and_nothing_else(cache: Path, run: Run, case: str, release: str) -> None:
+    refused = run("case", "confirm", CASES / f"{case}.case.yaml", "--release", release, "--yes")
+    assert (refused.code, refused.out, "is no version of" in refused.err) == (2, "", True)
+    assert not cache.exists()
+
+
+def test_what_is_installed_is_named_with_versions_before_it_is_asked(cache: Path) -> None:
+    asked: list[str] = []
+    for package, version in (("openclaw", "2026.9.6"), ("basic-memory", "0.24.1")):
+        with pytest.raises(wb.InputError, match="is not installed"):
+            Installed(package, version).install(lambda question: bool(asked.append(question)))
+    assert re.search(r"openclaw@2026\.9\.6, node-\S+@24\.\d+\.\d+ and what they need\?$", asked[0])
+    assert "basic-memory==0.24.1, pysqlite3-binary==0.5.4.post2 and what they need?" in asked[1]
+
+
+def test_no_source_package_runs_unless_the_user_says_so(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pip = tmp_path / "python"
+    lacking = "ERROR: No matching distribution found for pybars3>=0.9.7"
+    script = f"""#!/bin/sh
+[ "$1" = -I ] && exit
+[ "$2" = venv ] && mkdir -p "$3/bin" && cp "$0" "$3/bin/python" && exit
+case "$*" in *--only-binary*) echo '{lacking}' >&2; exit 1;; esac
+"""
+    pip.write_text(script, encoding="utf-8")
+    pip.chmod(0o755)
+    with pytest.raises(wb.InputError, match="needs pybars3, which has no wheel") as error:
+        Installed("basic-memory", "0.24.1", python=str(pip)).install(lambda _: True)
+    assert "--from-source" in error.value.remedy
+    installed = Installed("basic-memory", "0.24.1", python=str(pip), from_source=True)
+    installed.install(lambda question: "run scripts" in question)
+    assert installed.folder.is_dir()
 
 
 def test_nothing_is_installed_without_consent_or_offline(cache: Path, run: Run) -> None:

@@ -227,9 +227,7 @@ def test_without_a_package_the_error_names_the_remedy(
 ) -> None:
     trace = search("tea", SHIPPED, toy)
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(
-        InputError, match=rf"needs {package}(.|\n)*pip install 'hybrid-search-workbench\[lab\]'"
-    ):
+    with pytest.raises(InputError, match=rf"needs {package}(.|\n)*pip install -e '.\[lab\]'"):
         shown(trace)
 
 

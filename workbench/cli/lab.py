@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli.output import print_error, say
-from workbench.errors import InputError
+from workbench.errors import InputError, install_extra
 
 QUIET = {
     # No question about news on the first start, and no call to anywhere.
@@ -29,8 +29,7 @@ def check_installed(module: str, what: str) -> None:
     if importlib.util.find_spec(module) is None:
         raise InputError(
             f"{what} is not installed.",
-            "Install it with the workbench: pip install 'hybrid-search-workbench[lab]', "
-            "or in a clone pip install -e '.[lab]'",
+            install_extra("lab"),
         )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.errors import InputError
+from workbench.errors import InputError, install_extra
 from workbench.records import Shown, Tabular
 from workbench.safe_text import visible
 from workbench.tables import Block, Fold, Line, Part, Picture, Table, pandas
@@ -91,7 +91,7 @@ def _itables() -> Any:
     except ImportError:
         raise InputError(
             "A table to sort and search needs itables, which is not installed.",
-            "Install it: pip install 'hybrid-search-workbench[lab]'",
+            install_extra("lab"),
         ) from None
     return itables
 

@@ -24,7 +24,7 @@ from workbench.cli.app import (
 )
 from workbench.cli.memory import Folder, IndexingOptions, say_left_out
 from workbench.cli.output import print_error, print_output, say
-from workbench.errors import InputError, WorkbenchError
+from workbench.errors import InputError, WorkbenchError, install_extra
 from workbench.registry import part_of
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def serve(
     except ModuleNotFoundError as error:
         raise InputError(
             f"The server needs the package {error.name}.",
-            "Install it: pip install 'hybrid-search-workbench[agent]'",
+            install_extra("agent"),
         ) from None
     with options.tools(cases=cases) as tools:
         if http:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-from workbench.errors import InputError
+from workbench.errors import InputError, install_extra
 from workbench.memory.embedding.engines import Backend, ModelEngine, Precision
 
 
@@ -21,7 +21,7 @@ def load(folder: Path, precision: Precision) -> ModelEngine:
     except ModuleNotFoundError as error:
         raise InputError(
             f"The backend openvino needs the package {error.name}, which is not installed.",
-            "Install it: pip install 'hybrid-search-workbench[fast]', or leave --backend out.",
+            f"{install_extra('fast')}, or leave --backend out.",
         ) from None
     return loaded(folder, precision)
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 from weakref import finalize
 
-from workbench.errors import InputError
+from workbench.errors import InputError, install_extra
 from workbench.memory.embedding.engines import Role
 
 WORDS = re.compile(r"rate[_ ]limit|too many requests|resource has been exhausted|cloudflare", re.IGNORECASE)
@@ -195,7 +195,7 @@ def installed() -> Iterator[None]:
     except ImportError as error:
         raise InputError(
             f"What the providers need is not installed: {error}.",
-            'Install them: pip install "hybrid-search-workbench[providers]"',
+            install_extra("providers"),
         ) from None
 
 

