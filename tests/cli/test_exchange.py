@@ -94,5 +94,5 @@ def test_triage_prints_specimens_the_check_and_the_lesson(run: Run) -> None:
     outcome = run("triage", "the limit changes who is first")
     assert outcome.code == 0
     assert "score-depends-on-size" in outcome.out
-    assert "notebooks/06_min_max_and_convex.ipynb" in outcome.out
+    assert "notebooks/06_whose_fusion.ipynb" in outcome.out
     assert run("triage", "the printer is on fire").code == 1

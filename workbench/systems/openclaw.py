@@ -1,4 +1,4 @@
-"""OpenClaw's memory search as release 2026.2.13 shipped it, and the changes that lessons 00 to 06 make to it.
+"""OpenClaw's memory search as release 2026.2.13 shipped it, and the changes that lessons 00 to 05 make to it.
 
 OR-join, RRF and min-max are the proposals of openclaw#16021; OpenClaw never shipped any of them. It shipped
 `SIGN` in 2026.3.7. `EVIDENCE_FLOOR` is this workbench's own: a threshold on each leg's raw numbers.
