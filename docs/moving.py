@@ -31,7 +31,7 @@ def lab(memory: str) -> ThresholdLab:
     questions = wb.load_questions(f"{memory}/questions.yaml")
     with wb.open_index(memory) as index:
         shown = ThresholdLab(wb.evaluate(questions, [wb.system(SYSTEM)], index), link=False)
-    shown.question.value = QUESTION
+    shown.question = QUESTION
     return shown
 
 

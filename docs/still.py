@@ -15,15 +15,14 @@ from IPython.display import display
 
 from workbench.tables import html_table
 from workbench.views.living import placed, script, style
-from workbench.views.living.controls import Living
-from workbench.views.widgets.panel import Panel
+from workbench.views.living.state import State
 from workbench.views.widgets.prediction import Prediction
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """Makes this kernel show widgets as `still` writes them."""
     Prediction.waits = False
-    for kind in (Panel, Prediction, w.Widget):
+    for kind in (State, w.Widget):
         shell.display_formatter.ipython_display_formatter.for_type(kind, _show)
 
 
@@ -32,7 +31,7 @@ def _show(shown: Any) -> None:
         display({"text/html": html, "text/plain": type(shown).__name__}, raw=True)
 
 
-def page_of(shown: Panel) -> str:
+def page_of(shown: State) -> str:
     """A page with one widget, which needs no other file: it can be opened anywhere, without a network."""
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
@@ -43,12 +42,7 @@ def page_of(shown: Panel) -> str:
 
 def still(shown: Any) -> str:
     """The current content of a widget as HTML."""
-    match shown:
-        case Panel(root=Living()):
-            words = f"<p>{escape(shown.sentence)}</p>{html_table(shown.table)}"
-            return placed(shown.root.data, shown.root.settings, shown.name, words)
-        case Prediction():
-            words = f"<p>{escape(shown.question)}</p><p>{escape(' / '.join(shown.choices))}</p>"
-            return placed(shown.root.data, shown.root.settings, "prediction", words)
-        case _:
-            return ""
+    if not isinstance(shown, State):
+        return ""
+    words = f"<p>{escape(shown.sentence)}</p>{html_table(shown.table)}"
+    return placed(shown.data, shown.settings, shown.name, words)

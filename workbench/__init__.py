@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from workbench.systems.catalogue import indexing as indexing
     from workbench.systems.catalogue import register as register
     from workbench.systems.catalogue import system as system
+    from workbench.views.living.selection import selection as selection
     from workbench.views.show import show as show
     from workbench.views.show import table as table
-    from workbench.views.widgets.panel import selection as selection
 
 __version__ = "0.1.0"
 
@@ -54,7 +54,7 @@ _HOMES = {
     "blame": "workbench.measure.blame",
     "evaluate": "workbench.measure.evaluation",
     "scores": "workbench.measure.thresholds",
-    "selection": "workbench.views.widgets.panel",
+    "selection": "workbench.views.living.selection",
     "show": "workbench.views.show",
     "table": "workbench.views.show",
 }

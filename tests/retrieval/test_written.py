@@ -162,18 +162,18 @@ def test_another_branch_on_a_parameter_is_asked_of_python(toy: MemoryIndex) -> N
 def test_every_method_of_the_fusion_lab_fuses_in_the_browser() -> None:
     chance, cases, expected = random.Random(1), [], []
     lab = FusionLab()
-    for method in lab.root.data["methods"]:
+    for method in lab.data["methods"]:
         for n in range(5):
             moved = {k: chance.uniform(*one["span"]) for k, one in method["parameters"].items() if n}
             values = method["own"] | moved
             fusion = replace(ENGINES[method["name"]].fusion, **moved)
-            cases.append({"method": method, "trace": lab.root.data["lists"], "settings": values})
+            cases.append({"method": method, "trace": lab.data["lists"], "settings": values})
             expected.append((fusion.description, fuse(fusion, *lab.lists)))
     for answer, (description, places) in zip(in_node({}, cases), expected, strict=True):
         assert answer["says"] == description
         for one, other in zip(answer["places"], places, strict=True):
             assert (one["first"], one["last"]) == (other.first, other.last)
-            assert lab.root.data["lists"]["ids"][one["row"]] == other.id
+            assert lab.data["lists"]["ids"][one["row"]] == other.id
             assert float(one["score"]) == pytest.approx(other.score, rel=1e-12, abs=1e-12)
             for leg, part in one["legs"].items():
                 there = getattr(other, leg)

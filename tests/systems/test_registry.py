@@ -65,7 +65,7 @@ def test_a_registered_system_is_listed_last_found_and_run(run: Run, toy: MemoryI
     assert wb.system("mine") is MINE
     assert len(wb.search("rooibos tea bike", wb.system("mine"), toy).results) <= 2
     assert [one["name"] for one in run("systems", "--json").json()] == [*before, *ON_A_SERVER, "mine"]
-    assert "mine" in QuestionExplorer(toy, "rooibos tea", link=False).left.options
+    assert "mine" in QuestionExplorer(toy, "rooibos tea", link=False).options["left"]
     assert any("mine" in way.systems for way in asked("rooibos tea", toy))
 
 
@@ -73,8 +73,8 @@ def test_a_registered_fusion_is_compared_and_offered(run: Run) -> None:
     wb.register(SQUARES, engine_pipeline(SQUARES))
     assert [one.engine.name for one in whose_fusion(*EXAMPLE).orders][-1] == "squares"
     assert "squares" in run("fusion").out
-    lab = FusionLab(*EXAMPLE, link=False)
-    lab.method.value = "squares"
+    lab = FusionLab(EXAMPLE, link=False)
+    lab.method = "squares"
     assert lab.fusion == Squares()
     assert "squares" not in [one.engine for one in degenerate_lists()]
     assert wb.system("engine-squares")["fusion"] == Squares()

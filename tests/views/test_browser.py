@@ -190,7 +190,7 @@ def test_the_microscope_answers_what_is_typed(shown: dict[str, Shown]) -> None:
     microscope.control("words of").select_option("any script")
     microscope.agrees(letters="any script")
     microscope.type("question", " ")
-    microscope.status.filter(has_text="still shows the last valid question").wait_for()
+    microscope.status.filter(has_text="The question is empty.").wait_for()
 
 
 def test_the_question_explorer_answers_why_not_and_saves_a_case_that_runs(

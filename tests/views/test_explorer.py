@@ -17,7 +17,8 @@ from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench_plugins.cases.model import load_case
 from workbench_plugins.cases.running import run_case
-from workbench_plugins.explore.explorer import QuestionExplorer, beside
+from workbench_plugins.explore.explorer import QuestionExplorer
+from workbench_plugins.explore.explorer_state import beside
 
 QUESTION = "tenacity and persistence protocol"
 TARGET = "memory/protocols/tenacity.md"
@@ -51,7 +52,7 @@ def test_any_system_can_stand_on_either_side(sample: MemoryIndex, name: str) -> 
 
 
 def test_the_page_has_every_candidate_and_the_stage_that_dropped_it(explorer: QuestionExplorer) -> None:
-    data = explorer.root.data
+    data = explorer.data
     for side, trace in zip(data["sides"], explorer.traces, strict=True):
         (given,) = side["traces"]
         assert [data["chunks"][place]["id"] for place in given["rows"]] == [one.id for one in trace.chunks]
@@ -59,7 +60,7 @@ def test_the_page_has_every_candidate_and_the_stage_that_dropped_it(explorer: Qu
 
 
 def test_the_usual_systems_come_first_and_each_stands_once(explorer: QuestionExplorer) -> None:
-    names = [name for group in explorer.root.data["groups"] for name in group["names"]]
+    names = [name for group in explorer.data["groups"] for name in group["names"]]
     assert names[:2] == [SHIPPED.name, THREE_FIXES.name]
     assert sorted(names) == sorted(SYSTEMS)
 
@@ -80,7 +81,7 @@ def test_the_sentence_counts_fates_and_says_what_became_of_the_file(explorer: Qu
 
 def test_why_not_is_the_explanation_of_each_search(explorer: QuestionExplorer, sample: MemoryIndex) -> None:
     for trace in explorer.traces:
-        told = [one["why"] for one in explorer.root.data["sides"]]
+        told = [one["why"] for one in explorer.data["sides"]]
         assert explain(trace, sample, TARGET).text() in told
 
 
@@ -100,24 +101,23 @@ def test_settings_move_the_traces_and_the_page(explorer: QuestionExplorer) -> No
     assert [trace.system for trace in explorer.traces] == [SHIPPED.name, "bm-head"]
     assert {trace.question for trace in explorer.traces} == {"rooibos tea"}
     assert explorer.explanations is None
-    assert [one["why"] for one in explorer.root.data["sides"]] == ["", ""]
-    assert explorer.root.data["question"] == explorer.root.settings["question"] == "rooibos tea"
+    assert [one["why"] for one in explorer.data["sides"]] == ["", ""]
+    assert explorer.data["question"] == explorer.settings["question"] == "rooibos tea"
 
 
 def test_a_file_that_is_not_indexed_is_said_in_the_status_line(explorer: QuestionExplorer) -> None:
-    explorer.target.value = "memory/none.md"
+    explorer.target = "memory/none.md"
     assert "There is no file 'memory/none.md'; the nearest are memory/" in explorer.sentence
-    assert explorer.root.data["sentence"] == explorer.sentence
-    assert all("NOT IN THE INDEX" in one["why"] for one in explorer.root.data["sides"])
+    assert explorer.data["sentence"] == explorer.sentence
+    assert all("NOT IN THE INDEX" in one["why"] for one in explorer.data["sides"])
 
 
 def test_an_empty_question_is_refused_and_the_last_answer_stays(explorer: QuestionExplorer) -> None:
     before = explorer.traces
-    explorer.question.value = ""
-    assert "The question is empty." in explorer.root.data["sentence"]
-    assert explorer.traces is before
-    explorer.question.value = "tea"
-    assert explorer.problem is None
+    with pytest.raises(InputError, match=r"The question is empty\."):
+        explorer.question = ""
+    assert (explorer.traces is before, explorer.question) == (True, QUESTION)
+    explorer.question = "tea"
     assert explorer.traces[0].question == "tea"
 
 
@@ -127,7 +127,6 @@ def test_settings_are_taken_all_or_none(explorer: QuestionExplorer, wrong: dict[
     with pytest.raises(InputError):
         explorer.settings = {"right": "bm-head"} | wrong
     assert explorer.settings == before
-    assert explorer.problem is None
 
 
 def test_pipelines_of_one_s_own_can_be_compared(sample: MemoryIndex) -> None:
@@ -164,7 +163,7 @@ def _told(one: Explanation) -> str:
 
 def click(widget: QuestionExplorer) -> None:
     """What the page sends when its button is pressed."""
-    widget.heard_from_page()
+    widget.pressed({})
 
 
 def test_the_button_saves_the_search_that_misses_the_file_and_says_where(
@@ -176,10 +175,10 @@ def test_the_button_saves_the_search_that_misses_the_file_and_says_where(
     click(widget)
     files = sorted(tmp_path.iterdir())
     assert [one.name for one in files] == ["rooibos-b-tea-b-2.case.yaml", "rooibos-b-tea-b.case.yaml"]
-    assert str(files[0]) in widget.root.data["saved"]
+    assert str(files[0]) in widget.data["saved"]
     run = run_case(load_case(files[1]).case)
     assert (run.holds, run.as_observed, run.pipeline.name) == (False, True, "openclaw-2026.2.13")
     widget.settings = {"target": ""}
     click(widget)
-    assert "A case needs the file that you expect" in widget.root.data["saved"]
+    assert "A case needs the file that you expect" in widget.data["saved"]
     assert len(list(tmp_path.iterdir())) == 2

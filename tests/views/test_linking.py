@@ -14,7 +14,7 @@ from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.records import Chunk
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
-from workbench.views.widgets.panel import Selection
+from workbench.views.living.selection import Selection
 from workbench.views.widgets.survival import SurvivalChart
 from workbench.views.widgets.threshold import ThresholdLab
 from workbench_plugins.engines.widget import FusionLab
@@ -43,7 +43,7 @@ def test_a_clicked_candidate_is_selected_everywhere_and_in_python(sample: Memory
     explorer = QuestionExplorer(sample, "rooibos tea")
     fusion, microscope = FusionLab(index=sample, question=QUESTION), Microscope(sample, QUESTION)
     best = explorer.traces[1].results[0]
-    explorer.root.settings = explorer.root.settings | {"side": "right", "chunk": best.chunk.id}
+    explorer.set_state({"side": "right", "chunk": best.chunk.id})
     assert wb.selection.values == ("rooibos tea", best.chunk, best.chunk.path, THREE_FIXES.name)
     assert (explorer.asked_for, explorer.explanations is not None) == (best.chunk.path, True)
     assert fusion.settings["question"] == microscope.settings["question"] == "rooibos tea"
@@ -54,7 +54,7 @@ def test_a_clicked_candidate_is_selected_everywhere_and_in_python(sample: Memory
 def test_a_click_in_the_fusion_lab_names_the_chunk_of_its_row(sample: MemoryIndex) -> None:
     fusion, explorer = FusionLab(index=sample, question=QUESTION), QuestionExplorer(sample, "rooibos tea")
     for one in fusion.places[2:4]:
-        fusion.root.settings = fusion.root.settings | {"chunk": one.id}
+        fusion.set_state({"chunk": one.id})
         assert wb.selection.chunk.place == one.id
         assert explorer.settings["question"] == QUESTION
         assert explorer.asked_for == wb.selection.file
@@ -65,7 +65,7 @@ def test_a_chunk_of_the_threshold_lab_s_list_is_selected_everywhere(
 ) -> None:
     lab, explorer = ThresholdLab(evaluations), QuestionExplorer(sample, "rooibos tea")
     trace = evaluations[0].asked[1].trace
-    lab.root.settings = lab.root.settings | {"question": trace.question, "chunk": trace.chunks[0].id}
+    lab.set_state({"question": trace.question, "chunk": trace.chunks[0].id})
     assert wb.selection.chunk == trace.chunks[0]
     assert explorer.settings["question"] == trace.question
 
@@ -77,7 +77,7 @@ def test_a_bar_of_the_survival_chart_selects_its_system_and_a_question_lost_ther
     [survival] = [one for one in chart.survivals if one.system == SHIPPED.name]
     lost = survival.lost(next(step for step in SurvivalStep if step and survival.lost(step)))[0]
     lab.settings = {"system": THREE_FIXES.name}
-    chart.root.settings = chart.root.settings | {"system": SHIPPED.name, "question": lost.question}
+    chart.set_state({"system": SHIPPED.name, "question": lost.question})
     assert (wb.selection.question, wb.selection.file) == (lost.question, lost.target)
     assert (lab.settings["system"], lab.settings["question"]) == (SHIPPED.name, lost.question)
     assert f"“{lost.question}”, is lost" in chart.sentence
@@ -85,11 +85,11 @@ def test_a_bar_of_the_survival_chart_selects_its_system_and_a_question_lost_ther
 
 def test_what_is_typed_and_chosen_is_selected_too(sample: MemoryIndex) -> None:
     explorer, microscope = QuestionExplorer(sample, QUESTION), Microscope(sample, QUESTION)
-    explorer.question.value = "rooibos tea"
+    explorer.set_state({"question": "rooibos tea"})
     assert microscope.settings["question"] == "rooibos tea"
-    explorer.right.value = WORKAROUND.name
+    explorer.set_state({"right": WORKAROUND.name})
     assert wb.selection.system == WORKAROUND.name
-    explorer.question.value = " "
+    explorer.set_state({"question": " "})
     assert wb.selection.question == "rooibos tea"
 
 
@@ -106,15 +106,15 @@ def test_python_selects_and_a_widget_shows_what_it_has(sample: MemoryIndex) -> N
 
 def test_a_widget_leaves_and_joins_and_forms_groups(sample: MemoryIndex) -> None:
     here, alone = Microscope(sample, QUESTION), Microscope(sample, QUESTION, link=False)
-    here.question.value = "rooibos tea"
+    here.set_state({"question": "rooibos tea"})
     assert alone.settings["question"] == QUESTION
-    alone.question.value = "hub"
+    alone.set_state({"question": "hub"})
     assert wb.selection.question == here.settings["question"] == "rooibos tea"
     alone.link = True
     wb.selection.question = "bike"
     assert alone.settings["question"] == "bike"
     here.link = alone.link = Selection()
-    here.question.value = "tea"
+    here.set_state({"question": "tea"})
     assert (alone.settings["question"], wb.selection.question) == ("tea", "bike")
     with pytest.raises(InputError, match="link cannot be 'page'"):
         here.link = "page"  # type: ignore[assignment]

@@ -219,7 +219,7 @@ def test_the_curve_marks_the_floor_that_costs_least(sample: MemoryIndex, tmp_pat
     page.wait_for_function("!document.querySelector('details[aria-busy]')")
 
     scores = lab.scores
-    floors = np.linspace(lab.floor.min, lab.floor.max, 41)
+    floors = np.linspace(*lab.spans["min_score"], 41)
     costs = [57 - scores.hits(one) + 3 * (20 - scores.silent(one)) for one in floors]
     least = f"At {floors[np.argmin(costs)]:.4g}, "
     told = curve.locator("figcaption").inner_text()
@@ -268,7 +268,7 @@ def test_without_javascript_a_page_has_the_sentence_and_the_table(toy: MemoryInd
 @needs_chromium
 def test_a_page_of_another_version_says_which(toy: MemoryIndex, page: Page) -> None:
     chunks = FileChunks(toy, TEA, link=False)
-    chunks.root.data = chunks.root.data | {"version": 0}
+    chunks.data = chunks.data | {"version": 0}
     page.set_content(page_of(chunks))
     page.get_by_role("alert").filter(has_text="written by version 0 of the view").wait_for()
 

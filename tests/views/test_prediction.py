@@ -20,15 +20,15 @@ def prediction() -> Prediction:
 def test_the_truth_is_set_beside_the_guess(prediction: Prediction, guess: str, sentence: str) -> None:
     prediction.guess = guess
     assert prediction.reveal("fusion") == sentence
-    assert prediction.root.settings == {"guess": guess, "truth": "fusion", "committed": True}
+    assert prediction.settings == {"guess": guess, "truth": "fusion", "committed": True}
 
 
 def test_the_answer_stays_hidden_until_there_is_a_guess(prediction: Prediction) -> None:
     assert "floor" not in prediction.reveal("floor")
-    prediction.root.settings = {"guess": "fusion", "truth": "floor", "committed": False}  # as a page does
+    prediction.set_state({"guess": "fusion"})  # as a page does
     assert (prediction.guess, prediction.committed) == ("fusion", False)
     prediction.commit()
-    assert prediction.root.settings["committed"]
+    assert prediction.settings["committed"]
 
 
 def test_evidence_is_folded_until_there_is_a_guess(
@@ -66,7 +66,7 @@ def test_a_guess_that_is_committed_stays(prediction: Prediction) -> None:
         prediction.commit()
     prediction.guess = "floor"
     prediction.commit()
-    assert prediction.settings == {"guess": "floor"}
+    assert prediction.settings == {"guess": "floor", "truth": None, "committed": True}
     with pytest.raises(InputError, match="already committed to floor"):
         prediction.guess = "fusion"
 

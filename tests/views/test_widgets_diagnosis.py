@@ -24,7 +24,7 @@ def finder(sample: MemoryIndex, few: QuestionSet) -> FixFinder:
 
 
 def drawn(finder: FixFinder) -> list[tuple[int, int]]:
-    return [(one["won"], one["lost"]) for one in finder.root.data["fixes"]]
+    return [(one["won"], one["lost"]) for one in finder.data["fixes"]]
 
 
 @pytest.fixture
@@ -49,10 +49,8 @@ def test_a_target_that_is_first_already_leaves_the_figure_and_says_why(finder: F
     before = drawn(finder)
     with pytest.raises(InputError, match="already the first"):
         finder.settings = {"system": "openclaw-2026.2.13+or"}
-    finder.system.value = "openclaw-2026.2.13+or"
-    assert "already the first file" in finder.sentence
     assert drawn(finder) == before
-    assert finder.root.data["of"]["system"] == "openclaw-2026.2.13+or"
+    assert finder.data["of"]["system"] == finder.system == "openclaw-2026.2.13"
 
 
 def test_the_code_of_the_finder_gives_the_same_page(
@@ -64,7 +62,7 @@ def test_the_code_of_the_finder_gives_the_same_page(
 
 
 def test_the_waterfall_goes_from_one_value_to_the_other(chart: BlameChart) -> None:
-    data = chart.root.data
+    data = chart.data
     ends = [data["before"]["value"], *(one["to"] for one in data["parts"])]
     assert [one["from"] for one in data["parts"]] == ends[:-1]
     assert ends[-1] == pytest.approx(data["after"]["value"])
@@ -72,23 +70,21 @@ def test_the_waterfall_goes_from_one_value_to_the_other(chart: BlameChart) -> No
 
 
 def test_the_bars_and_the_sentence_have_the_same_numbers(chart: BlameChart) -> None:
-    texts = [one["text"] for one in chart.root.data["parts"]]
+    texts = [one["text"] for one in chart.data["parts"]]
     assert texts == [share for _, _, _, share, _ in chart.table.rows]
     assert all(f" {text}" in chart.sentence and "-" not in text for text in texts)
 
 
 def test_two_other_systems_get_another_waterfall(chart: BlameChart) -> None:
     chart.settings = {"after": "openclaw-2026.2.13-vector-only"}
-    assert chart.root.data["after"]["name"] == "openclaw-2026.2.13-vector-only"
+    assert chart.data["after"]["name"] == "openclaw-2026.2.13-vector-only"
 
 
 def test_two_equal_systems_leave_the_picture(chart: BlameChart) -> None:
-    before = chart.root.data["parts"]
+    before = chart.data["parts"]
     with pytest.raises(InputError, match="two systems that differ"):
         chart.settings = {"after": "openclaw-2026.2.13"}
-    chart.after.value = "openclaw-2026.2.13"
-    assert "two systems that differ" in chart.sentence
-    assert chart.root.data["parts"] == before
+    assert chart.data["parts"] == before
 
 
 def test_the_code_of_the_chart_gives_the_same_shares(

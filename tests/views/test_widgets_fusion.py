@@ -62,7 +62,7 @@ def test_a_method_brings_its_own_weights_and_frees_only_what_it_has() -> None:
 
 def test_a_slider_changes_the_order_and_all_that_says_it() -> None:
     lab = FusionLab()
-    lab.root.settings = lab.root.settings | {"vector": 0.0}  # as the page does
+    lab.set_state({"vector": 0.0})  # as the page does
     assert lab.places[0].id == "kwonly"
     assert "kwonly is first" in lab.sentence
     assert lab.table.rows[0][:2] == ("kwonly", "1")
@@ -123,8 +123,8 @@ def test_a_question_without_candidates_says_so(toy: MemoryIndex) -> None:
     for question, there in ((" ", False), ("disk", True)):
         lab.settings = {"question": question}
         assert (lab.places != [], lab.sentence != "Neither list has a candidate.") == (there, there)
-        assert bool(lab.root.data["lists"]["ids"]) == there
-        assert lab.root.data["of"] == {"question": question}
+        assert bool(lab.data["lists"]["ids"]) == there
+        assert lab.data["of"] == {"question": question}
 
 
 def test_a_method_whose_formula_has_no_written_form_comes_as_its_numbers() -> None:

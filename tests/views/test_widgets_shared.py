@@ -9,7 +9,7 @@ import pytest
 from workbench.errors import InputError
 from workbench.systems.openclaw import SHIPPED
 from workbench.tables import Table, html_table
-from workbench.views.widgets.panel import pipeline_code
+from workbench.views.living.as_code import pipeline_code
 from workbench_plugins.engines.widget import FusionLab
 
 
@@ -22,7 +22,7 @@ def test_settings_can_be_set_in_part_and_read_back() -> None:
 @pytest.mark.parametrize(
     ("values", "problem", "remedy"),
     [
-        ({"kay": 10}, "no setting 'kay'", "It has question, method"),
+        ({"kay": 10}, "no setting 'kay'", "It has method"),
         ({"method": "rrf"}, "method cannot be 'rrf'", "Choose one of: rrf-60"),
         ({"k": -1}, "k cannot be -1", "from 0 to 100"),
         ({"k": "ten"}, "k cannot be 'ten'", "from 0 to 100"),
@@ -41,7 +41,7 @@ def test_a_setting_that_cannot_be_is_refused_and_nothing_changes(
     lab = FusionLab()
     before = lab.settings
     with pytest.raises(InputError) as refused:
-        lab.settings = {"min_score": 0.1, "keyword": 0.5, **values}
+        lab.settings = {"min_score": 0.1, **values}
     assert problem in refused.value.problem
     assert remedy in refused.value.remedy
     assert lab.settings == before

@@ -29,15 +29,15 @@ def chart(evaluations: list[Evaluation], sample: MemoryIndex) -> SurvivalChart:
 def test_the_page_counts_from_the_steps_that_each_target_reached(
     chart: SurvivalChart, evaluations: list[Evaluation], sample: MemoryIndex
 ) -> None:
-    for given, found in zip(chart.root.data["systems"], survivals(evaluations, sample), strict=True):
+    for given, found in zip(chart.data["systems"], survivals(evaluations, sample), strict=True):
         assert given["system"] == found.system
         assert given["reached"] == [one.reached for one in found.survivors]
 
 
 def test_only_the_chosen_systems_are_shown(chart: SurvivalChart) -> None:
-    assert chart.root.settings["systems"] == (SHIPPED.name, THREE_FIXES.name)
-    chart.settings = {"systems": (WORKAROUND.name,)}
-    assert chart.root.settings["systems"] == (WORKAROUND.name,)
+    assert chart.settings["systems"] == [SHIPPED.name, THREE_FIXES.name]
+    chart.systems = (WORKAROUND.name,)
+    assert chart.settings["systems"] == [WORKAROUND.name]
     assert chart.table.header == ("step", WORKAROUND.name)
     assert list(chart.traces) == [WORKAROUND.name]
     with pytest.raises(InputError, match="systems cannot be"):

@@ -22,18 +22,18 @@ def shown(toy: MemoryIndex) -> SweepMap:
 
 def test_the_map_begins_at_the_best_setting_and_says_what_choosing_it_is_worth(shown: SweepMap) -> None:
     assert shown.place == best(shown.sweep)
-    assert shown.root.data["told"][str(shown.place)] == shown.sentence
+    assert shown.data["told"][str(shown.place)] == shown.sentence
     assert "On questions that did not choose" in shown.sentence
 
 
 def test_a_chosen_setting_is_marked_and_compared_with_the_present_one(shown: SweepMap) -> None:
-    shown.root.settings = {"fusion.vector": "0", "floor.floor": "1"}  # as the page does
+    shown.set_state({"chosen": {"fusion.vector": "0", "floor.floor": "1"}})  # as the page does
     hits = int(shown.sweep.values[shown.place].sum())
     assert shown.sentence.startswith(f"fusion.vector 0, floor.floor 1: {hits} of 6 hits")
     assert "no significant difference (6 questions about" in shown.sentence
     assert shown.pipeline["floor"].floor == 1
     assert [row[0] for row in shown.table.rows] == ["now", "best", "chosen"]
-    told = shown.root.data
+    told = shown.data
     assert (len(told["told"]), len(told["right"]), told["of"]) == (30, 30, {})
     assert told["told"][str(shown.place)] == shown.sentence
 
@@ -44,8 +44,8 @@ def test_a_large_map_asks_for_the_words_of_each_setting(
     monkeypatch.setattr(widgets, "MOST_TOLD", 20)
     shown = SweepMap(THREE_FIXES, AXES, QUESTIONS, toy, link=False)
     shown.settings = {"floor.floor": "1"}
-    assert shown.root.data["told"] == {str(shown.place): shown.sentence}
-    assert shown.root.data["of"] == shown.settings
+    assert shown.data["told"] == {str(shown.place): shown.sentence}
+    assert shown.data["of"] == {"chosen": shown.settings}
 
 
 def test_a_value_that_the_sweep_does_not_have_is_refused(shown: SweepMap) -> None:

@@ -6,6 +6,7 @@ import json
 from contextlib import redirect_stdout
 from io import StringIO
 
+import ipywidgets
 import pytest
 
 from workbench.errors import InputError
@@ -14,7 +15,8 @@ from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
-from workbench.views.widgets.threshold import ThresholdLab, score_axis
+from workbench.views.widgets.threshold import ThresholdLab
+from workbench.views.widgets.threshold_state import score_axis
 from workbench_plugins.recommended.pipelines import RECOMMENDED
 from workbench_plugins.recommended.reliability import reliability
 
@@ -32,16 +34,16 @@ def lab(evaluations: list[Evaluation]) -> ThresholdLab:
 
 
 def test_the_widget_s_numbers_are_those_of_its_scores(lab: ThresholdLab) -> None:
-    lab.floor.value = 0.2
-    assert lab.root.settings["min_score"] == 0.2
+    lab.min_score = 0.2
+    assert lab.settings["min_score"] == 0.2
     assert f"At 0.20, {lab.scores.hits(0.2)} of 57 questions hit" in lab.sentence
     assert (lab.hits, lab.outcome.silent.hits) == (lab.scores.hits(0.2), lab.scores.silent(0.2))
 
 
 def test_what_moves_on_the_page_moves_in_python(lab: ThresholdLab) -> None:
-    lab.root.settings = lab.root.settings | {"min_score": 0.25}
+    lab.set_state({"min_score": 0.25})
     assert lab.settings["min_score"] == 0.25
-    lab.root.settings = lab.root.settings | {"system": WORKAROUND.name}
+    lab.set_state({"system": WORKAROUND.name})
     assert lab.evaluation.pipeline.name == WORKAROUND.name
 
 
@@ -61,28 +63,63 @@ def test_a_moved_parameter_is_that_of_another_search(lab: ThresholdLab, sample: 
 def test_the_page_asks_for_another_search_and_hears_what_cannot_be(
     lab: ThresholdLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lab.root.settings = lab.root.settings | {"moved": {"limit.count": 2}}
-    assert lab.root.heard() == ""
-    steps = {one["slot"]: one for one in lab.root.data["systems"][0]["pipeline"]["steps"]}
+    lab.set_state({"moved": {"limit.count": 2}})
+    lab._handle_custom_msg({"ask": {}}, [])
+    steps = {one["slot"]: one for one in lab.data["systems"][0]["pipeline"]["steps"]}
     assert steps["limit"]["parameters"]["count"]["value"] == 2
     told: list[dict[str, str]] = []
-    page = lab.root.in_notebook
-    monkeypatch.setattr(page, "send", told.append)
-    page.settings = page.settings | {"moved": {"limit.count": -3}}  # as the page does
-    page._handle_custom_msg({}, [])
+    sent: list[str] = []
+    monkeypatch.setattr(lab, "send", told.append)
+    monkeypatch.setattr(lab, "send_state", sent.extend)
+    lab.set_state({"moved": {"limit.count": -3}})
     assert "limit.count is -3, out of its range" in told[0]["problem"]
+    assert (sent, lab.moved) == (["moved"], {"limit.count": 2})
 
 
-def test_a_notebook_s_view_follows_python_and_python_follows_it(lab: ThresholdLab) -> None:
-    page = lab.root.in_notebook
-    page.settings = page.settings | {"min_score": 0.25}
-    assert lab.settings["min_score"] == 0.25
-    lab.settings = {"min_score": 0.5}
-    assert page.settings == lab.root.settings == lab.settings
+def test_a_lab_stands_beside_widgets_of_ipywidgets_and_is_linked_to_them(
+    lab: ThresholdLab, evaluations: list[Evaluation]
+) -> None:
+    number, other = ipywidgets.FloatText(), ThresholdLab(evaluations, link=False)
+    box = ipywidgets.HBox([lab, ipywidgets.VBox([other, number])])
+    assert box.children[0] is lab
+    ipywidgets.link((lab, "min_score"), (number, "value"))
+    ipywidgets.jslink((lab, "min_score"), (other, "min_score"))
+    number.value = 0.2
+    assert (lab.min_score, lab.value, lab.hits) == (0.2, 0.2, lab.scores.hits(0.2))
+    heard: list[float] = []
+    ipywidgets.interactive_output(lambda one: heard.append(one), {"one": lab})
+    lab.value = 0.3
+    assert (number.value, heard) == (0.3, [0.2, 0.3])
+    seen: list[str] = []
+    lab.observe(lambda change: seen.append(change["new"]), "system")
+    with lab.hold_sync():
+        lab.system = WORKAROUND.name
+    assert (seen, lab.min_score) == ([WORKAROUND.name], 0.25)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem", "remedy"),
+    [
+        ("min_score", 7, "min_score cannot be 7", "It goes from 0 to 1"),
+        ("min_score", "high", "min_score cannot be 'high'", "It goes from 0 to 1"),
+        ("min_scroe", 0.2, "no setting 'min_scroe'; the nearest are min_score", "It has system, question"),
+        ("system", "openclaw", "system cannot be 'openclaw'", SHIPPED.name),
+        ("moved", {"floor.nosuch": 1}, "no parameter", "floor"),
+    ],
+)
+def test_a_wrong_name_or_value_is_refused_with_what_is_allowed(
+    lab: ThresholdLab, name: str, value: object, problem: str, remedy: str
+) -> None:
+    before = lab.settings
+    for assign in (lambda: setattr(lab, name, value), lambda: lab.take({"chunk": "x", name: value})):
+        with pytest.raises(InputError) as refused:
+            assign()
+        assert (problem in refused.value.problem, remedy in refused.value.remedy) == (True, True)
+    assert lab.settings == before
 
 
 def test_the_data_are_json_without_gaps(lab: ThresholdLab) -> None:
-    assert json.dumps(lab.root.data, allow_nan=False)
+    assert json.dumps(lab.data, allow_nan=False)
 
 
 def test_what_a_leg_cannot_reach_is_said_with_its_arithmetic(lab: ThresholdLab) -> None:
@@ -95,8 +132,8 @@ def test_what_a_leg_cannot_reach_is_said_with_its_arithmetic(lab: ThresholdLab) 
 def test_another_system_brings_its_own_floor_and_reach(
     lab: ThresholdLab, evaluations: list[Evaluation]
 ) -> None:
-    lab.system.value = WORKAROUND.name
-    assert lab.floor.value == 0.25
+    lab.system = WORKAROUND.name
+    assert lab.min_score == 0.25
     assert list(lab.reaches) == ["vector"]
     assert "No keyword leg." in lab.sentence
     assert lab.hits == evaluations[2].overall.hits
@@ -107,9 +144,9 @@ def test_a_scale_of_its_own_brings_an_axis_of_its_own(
 ) -> None:
     lab.settings = {"system": RANKS.name}
     axis = score_axis(lab.scores)
-    assert (lab.floor.min, lab.floor.max, lab.floor.step) == (axis.low, axis.high, axis.step)
+    assert lab.spans["min_score"] == [axis.low, axis.high]
     assert 0.03 < axis.high < 0.05
-    assert lab.root.data["systems"][3]["span"] == [axis.low, axis.high]
+    assert lab.data["systems"][3]["span"] == [axis.low, axis.high]
     assert lab.hits == evaluations[3].overall.hits
     assert "without a floor" in lab.table.header
 
@@ -157,7 +194,7 @@ def believed(sample: MemoryIndex, questions: QuestionSet) -> list[Evaluation]:
 
 def test_the_diagram_is_there_for_a_system_that_states_a_probability(believed: list[Evaluation]) -> None:
     lab, found = ThresholdLab(believed), reliability(believed[1])
-    without, with_one = (one["diagram"] for one in lab.root.data["systems"])
+    without, with_one = (one["diagram"] for one in lab.data["systems"])
     assert without is None
     assert [one["share"] for one in with_one["bins"]] == [one.answerable.rate for one in found.bins]
     assert sum(one["questions"] for one in with_one["bins"]) == 77
@@ -170,13 +207,13 @@ def test_a_floor_stands_on_the_axis_of_the_number_that_it_cuts(
 ) -> None:
     few = questions.model_copy(update={"questions": questions.questions[:2], "controls": ()})
     (evaluation,) = evaluate(few, [SYSTEMS[system]], sample)
-    (entry,) = ThresholdLab([evaluation]).root.data["systems"]
+    (entry,) = ThresholdLab([evaluation]).data["systems"]
     (cut,) = (one for one in entry["pipeline"]["steps"] if f"{one['slot']}.floor" == entry["floor"])
     assert cut["thresholds"][0]["value"] == ["column", entry["column"]]
 
 
 def test_the_axis_names_the_number_that_the_floor_looks_at(believed: list[Evaluation]) -> None:
-    data = ThresholdLab(believed).root.data
+    data = ThresholdLab(believed).data
     assert [one["axis"] for one in data["systems"]] == [
         "fused score (no unit)",
         "stated probability of an answer",
@@ -187,5 +224,5 @@ def test_a_selected_chunk_and_question_are_marked(believed: list[Evaluation]) ->
     lab = ThresholdLab(believed, link=False)
     trace = believed[1].asked[3].trace
     lab.selection.choose(system=RECOMMENDED.name, question=trace.question, chunk=trace.chunks[0])
-    assert lab.root.settings["question"] == trace.question
-    assert lab.root.settings["chunk"] == trace.chunks[0].id
+    assert lab.settings["question"] == trace.question
+    assert lab.settings["chunk"] == trace.chunks[0].id

@@ -7,6 +7,8 @@ from itertools import accumulate, pairwise
 from types import MappingProxyType
 from typing import Any
 
+import traitlets
+
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.measure.blame import Blame, blame, signed_text, value_text
@@ -18,9 +20,10 @@ from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.catalogue import SYSTEMS, system
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.tables import Table
-from workbench.views.living.controls import Choice, Text
-from workbench.views.widgets.panel import Link, pipeline_code
-from workbench.views.widgets.question_widget import GIVEN, QuestionWidget
+from workbench.views.living.as_code import GIVEN, pipeline_code
+from workbench.views.living.notebook import Widget
+from workbench.views.living.selection import Link
+from workbench.views.living.state import RefusedError, setting
 from workbench_plugins.diagnose.diagnosis import Diagnosis, becomes_text, diagnose, fixes_table
 from workbench_plugins.diagnose.sweep import Sweep, best, held_out, right_answers, sweep
 
@@ -28,15 +31,20 @@ MOST_TOLD = 1_000
 """A map gets the words of so many settings at once."""
 
 
-class FixFinder(QuestionWidget):
+class FixFinder(Widget):
     """What would save an answer: the causes and the best fixes for a question, a file and a system.
 
     `settings` are `question`, `target` and `system`. `diagnosis` is the page behind the picture, as
     `wb.diagnose` returns it. With `questions` the prices are over labelled questions.
     """
 
-    name, view, asks = "fix-finder", "fixes", ("question", "target", "system")
+    name, view, main, asks = "fix-finder", "fixes", "question", ("question", "target", "system")
     selects: Mapping[str, str] = MappingProxyType({"question": "question", "system": "system"})
+
+    question = setting(traitlets.Unicode())
+    target = setting(traitlets.Unicode())
+    system = setting(traitlets.Unicode())
+    diagnosis: Diagnosis
 
     def __init__(
         self,
@@ -47,19 +55,14 @@ class FixFinder(QuestionWidget):
         system: str = SHIPPED.name,
         link: Link = True,
     ) -> None:
+        super().__init__(question=question, target=target, system=system)
         self._index, self._questions = CachedIndex(index), questions
-        self.question, self.target = Text(value=question), Choice(tuple(index.paths()), target)
-        self.system = Choice(tuple(SYSTEMS), system)
-        self.controls = {"question": self.question, "target": self.target, "system": self.system}
-        self.open(link)
+        self.options = {"target": list(index.paths()), "system": list(SYSTEMS)}
+        self.begin(link)
 
     def look(self) -> None:
-        self.diagnosis: Diagnosis = diagnose(
-            self.question.value,
-            system(self.system.value),
-            self._index,
-            self.target.value,
-            questions=self._questions,
+        self.diagnosis = diagnose(
+            self.question, system(self.system), self._index, self.target, questions=self._questions
         )
 
     @property
@@ -68,14 +71,16 @@ class FixFinder(QuestionWidget):
             {"name": name, "won": one.price.wins, "lost": one.price.losses, "verdict": str(one.verdict)}
             for name, one in zip(self._names, self.diagnosis.fixes, strict=True)
         ]
-        return {"fixes": fixes, "files": self.target.options, "systems": self.system.options}
+        return self.words | {
+            "fixes": fixes, "files": self.options["target"], "systems": self.options["system"],
+        }  # fmt: skip
 
     @property
     def _names(self) -> list[str]:
         return [f"{one.setting}: {becomes_text(one)}" for one in self.diagnosis.fixes]
 
     @property
-    def finding(self) -> str:
+    def sentence(self) -> str:
         found = self.diagnosis
         told = [f"{found.target} is {found.explanation.fate}."]
         if found.causes:
@@ -99,19 +104,23 @@ class FixFinder(QuestionWidget):
         labels = ", questions=questions" if self._questions is not None else ""
         return (
             f"{GIVEN}import workbench as wb\n\n"
-            f"found = wb.diagnose({self.question.value!r}, wb.system({self.system.value!r}), index, "
-            f"{self.target.value!r}{labels})\nwb.show(found)"
+            f"found = wb.diagnose({self.question!r}, wb.system({self.system!r}), index, "
+            f"{self.target!r}{labels})\nwb.show(found)"
         )
 
 
-class BlameChart(QuestionWidget):
+class BlameChart(Widget):
     """How much of the difference between two systems each change has, as a waterfall.
 
     `settings` are `before` and `after`, two systems. `blame` are the numbers behind the picture, as
     `wb.blame` returns them. Raises InputError for two systems that do not differ; the last ones stay.
     """
 
-    name, view, asks = "blame-chart", "blame", ("before", "after")
+    name, view, main, asks = "blame-chart", "blame", "after", ("before", "after")
+
+    before = setting(traitlets.Unicode())
+    after = setting(traitlets.Unicode())
+    blame: Blame
 
     def __init__(
         self,
@@ -121,23 +130,23 @@ class BlameChart(QuestionWidget):
         after: str = THREE_FIXES.name,
         link: Link = True,
     ) -> None:
+        super().__init__(before=before, after=after)
         self._questions, self._index = questions, CachedIndex(index)
-        self.before, self.after = (Choice(tuple(SYSTEMS), name) for name in (before, after))
-        self.controls = {"before": self.before, "after": self.after}
-        self.open(link)
+        self.options = {name: list(SYSTEMS) for name in self.asks}
+        self.begin(link)
 
     def look(self) -> None:
-        if self.before.value == self.after.value:
+        if self.before == self.after:
             raise InputError("The two systems are the same.", "Choose two systems that differ.")
-        one, other = system(self.before.value), system(self.after.value)
-        self.blame: Blame = blame(one, other, self._index, self._questions)
+        one, other = system(self.before), system(self.after)
+        self.blame = blame(one, other, self._index, self._questions)
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        return _bars(self.blame) | {"asks": self.asks, "systems": self.before.options}
+        return self.words | _bars(self.blame) | {"asks": self.asks, "systems": self.options["after"]}
 
     @property
-    def finding(self) -> str:
+    def sentence(self) -> str:
         found = self.blame
         shares = ", ".join(f"{one.name} {one.share_text}" for one in found.by_share)
         return (
@@ -154,7 +163,7 @@ class BlameChart(QuestionWidget):
     def code(self) -> str:
         return (
             f"{GIVEN}import workbench as wb\n\n"
-            f"one, other = wb.system({self.before.value!r}), wb.system({self.after.value!r})\n"
+            f"one, other = wb.system({self.before!r}), wb.system({self.after!r})\n"
             "found = wb.blame(one, other, index, questions)\nwb.show(found)"
         )
 
@@ -180,16 +189,19 @@ def _bars(blame: Blame) -> dict[str, Any]:
     }
 
 
-class SweepMap(QuestionWidget):
+class SweepMap(Widget):
     """A heat map of two parameters of a pipeline: the right answers at each setting, "now" and "best" marked.
 
-    `axes` are two texts such as `floor.floor=0:0.5:11`. `settings` are the two parameters' names: a slider or
+    `axes` are two texts such as `floor.floor=0:0.5:11`. `chosen` has the value of each parameter: a slider or
     a click on the map chooses a setting, and the sentence compares it with the pipeline as it is. `sweep` are
     the numbers behind the picture, as `wb.sweep` returns them. A map of more than MOST_TOLD settings asks for
     the words of each. Raises InputError for another number of axes.
     """
 
-    name, view = "sweep-map", "sweep"
+    name, view, main = "sweep-map", "sweep", "chosen"
+
+    chosen = setting(traitlets.Dict())
+    sweep: Sweep
 
     def __init__(
         self,
@@ -203,21 +215,36 @@ class SweepMap(QuestionWidget):
             raise InputError(
                 "A map has two axes.", "Give two, such as floor.floor=0:0.5:11 and query.join=AND,OR."
             )
+        super().__init__()
         self._texts = tuple(axes)
-        self.sweep: Sweep = sweep(pipeline, axes, questions, index)
+        self.sweep = sweep(pipeline, axes, questions, index)
         start = self.sweep.settings[best(self.sweep)]
-        chosen = zip(self.sweep.axes, start, strict=True)
-        self.controls = {one.name: Choice(one.values, value) for one, value in chosen}
-        self.asks = tuple(self.controls) if len(self.sweep.settings) > MOST_TOLD else ()
-        self.open(link)
+        self.chosen = {one.name: value for one, value in zip(self.sweep.axes, start, strict=True)}
+        self.asks = ("chosen",) if len(self.sweep.settings) > MOST_TOLD else ()
+        self.begin(link)
 
-    def look(self) -> None:
-        """The sweep has looked at all settings."""
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The chosen value of each parameter. You can set one of them, or both."""
+        return dict(self.chosen)
+
+    @settings.setter
+    def settings(self, values: Mapping[str, Any]) -> None:
+        self.take({"chosen": {**self.chosen, **values}})
+
+    def check(self, name: str) -> None:
+        """Raises RefusedError for a parameter or a value that the sweep does not have."""
+        axes = {one.name: one.values for one in self.sweep.axes}
+        for name, value in self.chosen.items():
+            if name not in axes:
+                raise RefusedError(f"The sweep has no parameter {name!r}.", f"It has {', '.join(axes)}.")
+            if value not in axes[name]:
+                raise RefusedError(f"{name} cannot be {value!r}.", f"Choose one of: {', '.join(axes[name])}.")
 
     @property
     def place(self) -> int:
         """The place of the chosen setting in `sweep.settings`."""
-        return self.sweep.settings.index(tuple(one.value for one in self.controls.values()))
+        return self.sweep.settings.index(tuple(self.chosen[one.name] for one in self.sweep.axes))
 
     @property
     def pipeline(self) -> Pipeline:
@@ -228,7 +255,7 @@ class SweepMap(QuestionWidget):
     def facts(self) -> Mapping[str, Any]:
         found, every = self.sweep, range(len(self.sweep.settings))
         told = [self.place] if self.asks else every
-        return {
+        return self.words | {
             "axes": [{"name": one.name, "values": one.values} for one in found.axes],
             "settings": found.settings,
             "right": right_answers(found).tolist(),
@@ -241,7 +268,7 @@ class SweepMap(QuestionWidget):
         }
 
     @property
-    def finding(self) -> str:
+    def sentence(self) -> str:
         return self._told(self.place)
 
     def _told(self, place: int) -> str:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import traitlets
 
 from workbench.contracts import Index
 from workbench.errors import InputError
@@ -21,9 +22,10 @@ from workbench.retrieval.fusion import Fusion
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.tables import ABSENT, Table, apart
-from workbench.views.living.controls import Choice, Control, Span, Text
-from workbench.views.widgets.panel import Link, Selection, number_text
-from workbench.views.widgets.question_widget import QuestionWidget
+from workbench.views.living.as_code import number_text
+from workbench.views.living.notebook import Widget
+from workbench.views.living.selection import Link, Selection
+from workbench.views.living.state import setting
 from workbench_plugins.engines.lists import LEGS
 from workbench_plugins.engines.presets import (
     ENGINES,
@@ -44,9 +46,11 @@ PARAMETERS = {
     "share": ("bonus share", 0.0, 1.0, 0.05),
 }
 NOTHING = "nothing"
+OPENCLAW, STEP = 0.35, 0.005
+"""OpenClaw's floor, and the step of the slider."""
 
 
-class FusionLab(QuestionWidget):
+class FusionLab(Widget):
     """Fuses two lists with any engine's method; sliders set its weights and constants, and a floor.
 
     `settings` are `method`, `min_score`, `watch`, `chunk` (the name of the selected candidate), and those of
@@ -59,8 +63,18 @@ class FusionLab(QuestionWidget):
     It stays when you choose another method. A `watch`ed file stays chosen when a question does not bring it.
     """
 
-    name, view = "fusion-lab", "fusion"
+    name, view, main = "fusion-lab", "fusion", "min_score"
     _candidates: Mapping[str, Candidate]
+
+    question = setting(traitlets.Unicode())
+    method = setting(traitlets.Unicode("rrf-60"))
+    keyword = setting(traitlets.Float())
+    vector = setting(traitlets.Float())
+    k = setting(traitlets.Float())
+    share = setting(traitlets.Float())
+    min_score = setting(traitlets.Float(0.35))
+    watch = setting(traitlets.Unicode(NOTHING))
+    chunk = setting(traitlets.Unicode())
 
     def __init__(
         self,
@@ -72,41 +86,48 @@ class FusionLab(QuestionWidget):
         min_score: float | None = None,
         link: Link = True,
     ) -> None:
+        super().__init__(question=question, **_own("rrf-60"))
         self._index = None if index is None else CachedIndex(index)
         self.selects = {} if index is None else {"question": "question", "watch": "file"}
         self.asks = () if index is None else ("question",)
-        self.lists, self._candidates = lists, {}
-        self.question, self.method = Text(value=question), Choice(tuple(ENGINES), "rrf-60")
-        self.question.disabled = index is None
-        self.watched_file, self.chunk = Choice((NOTHING,), NOTHING), Control(value="")
-        self.numbers = {name: Span(low, high, step, low) for name, (_, low, high, step) in PARAMETERS.items()}
-        self.floor = Span(0.0, 1.0, 0.005, 0.35)
-        self.controls = {
-            "question": self.question, "method": self.method, **self.numbers, "min_score": self.floor,
-            "watch": self.watched_file, "chunk": self.chunk,
-        }  # fmt: skip
-        self.method.observe(self._take_over_parameters, "value")
-        self._take_over_parameters(None)
-        self.open(link)
-        self.chunk.observe(self._picked, "value")
-        self.settings = {"method": method, "watch": watch}
-        self.settings = {"min_score": self._first_floor if min_score is None else min_score}
+        self._lists, self._candidates = lists, {}
+        self._asked: str | None = None
+        self.begin(link)
+        self.take({"method": method, "watch": watch})
+        self.take({"min_score": self._first_floor if min_score is None else min_score})
 
-    def look(self) -> None:
-        """Asks both legs, and keeps a file to watch that no list has now: another question may."""
-        if self._index is not None:
-            self._candidates = named_candidates(self.question.value, self._index)
-            self.lists = lists_of(self._candidates)
-        self._offer(self.watched_file.value)
+    @property
+    def lists(self) -> Lists:
+        """The scores of the vector leg by id, and those of the keyword leg."""
+        return self._lists
 
-    def _offer(self, kept: str) -> None:
-        files = sorted({_watch_name(name) for name in (*self.lists[0], *self.lists[1])})
-        self.watched_file.options = tuple(dict.fromkeys([NOTHING, *files, kept]))
+    def following(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Another method comes with its own weights and constants."""
+        method = values.get("method", self.method)
+        return values if method == self.method or method not in ENGINES else _own(method) | {**values}
+
+    def adapt(self) -> None:
+        """Asks both legs for another question, and offers what the method and the lists have."""
+        if self._index is not None and self._asked != self.question:
+            self._candidates = named_candidates(self.question, self._index)
+            self._lists, self._asked = lists_of(self._candidates), self.question
+        files = {_watch_name(name) for name in (*self._lists[0], *self._lists[1])}
+        self.options = {"method": list(ENGINES), "watch": [NOTHING, *sorted(files)]}
+        spans = _spans(self.method) if self.method in ENGINES else {}
+        self.spans = {"min_score": [0.0, 1.0]} | {name: span[1:3] for name, span in spans.items()}
+        asked = [] if self._index is None else ["question"]
+        self.names = [*asked, "method", *spans, "min_score", "watch", "chunk"]
+
+    def check(self, name: str) -> None:
+        """Any file of the index can be watched: another question may bring it."""
+        known = name == "watch" and self._index is not None and self.watch in self._index.paths()
+        if not known:
+            super().check(name)
 
     @property
     def facts(self) -> Mapping[str, Any]:
         ids, of = two_legs(*self.lists)
-        return {
+        return self.words | {
             "asks": self._index is not None,
             "lists": {
                 "ids": ids,
@@ -114,7 +135,7 @@ class FusionLab(QuestionWidget):
                 "columns": {name: _nulls(column) for name, column in of.values.items()},
             },
             "methods": [written_method(one, of) for one in ENGINES.values()],
-            "watch": self.watched_file.options,
+            "watch": self.options["watch"],
             "code": self._code("@method@", "@numbers@", "@min_score@"),
         }
 
@@ -123,12 +144,12 @@ class FusionLab(QuestionWidget):
         """OpenClaw's floor, 0.35, or half of the best score if no candidate would pass it."""
         best = max((one.score for one in self.places), default=1.0)
         half = max(0.0, best) / 2
-        return self.floor.value if best >= self.floor.value else half - half % self.floor.step
+        return OPENCLAW if best >= OPENCLAW else half - half % STEP
 
     @property
     def fusion(self) -> Fusion:
         """The method with the current values of its sliders."""
-        return replace(ENGINES[self.method.value].fusion, **self._parameters)
+        return replace(ENGINES[self.method].fusion, **self._parameters)
 
     @property
     def places(self) -> list[FusedHit]:
@@ -137,13 +158,13 @@ class FusionLab(QuestionWidget):
 
     @property
     def _parameters(self) -> dict[str, float]:
-        return {name: one.value for name, one in self.numbers.items() if not one.disabled}
+        return {name: getattr(self, name) for name in _spans(self.method)}
 
     @property
     def pipeline(self) -> Pipeline:
         """The engines' legs with this fusion and this floor."""
-        fused = PIPELINES[0].with_stage(self.fusion).asking(min_score=self.floor.value)
-        return replace(fused, name=f"engine-{self.method.value}")
+        fused = PIPELINES[0].with_stage(self.fusion).asking(min_score=self.min_score)
+        return replace(fused, name=f"engine-{self.method}")
 
     @property
     def trace(self) -> Trace:
@@ -152,41 +173,38 @@ class FusionLab(QuestionWidget):
             raise InputError(
                 "This fusion lab shows two given lists, not a search.", "Give it an index and a question."
             )
-        return search(self.question.value, self.pipeline, self._index)
+        return search(self.question, self.pipeline, self._index)
+
+    def wanted(self, chosen: Selection) -> Mapping[str, Any]:
+        """The lists of the selected question, and the selected file as the one to watch."""
+        wanted = {"question": chosen.question, "watch": chosen.file}
+        return {name: value for name, value in wanted.items() if value and self._index is not None}
 
     def follow(self, chosen: Selection) -> None:
-        """Fuses the lists of the selected question, watches the selected file, and marks the chunk."""
-        if self._index is None:
-            return
-        if chosen.question:
-            self.question.value = chosen.question
-        if chosen.file:
-            self._offer(chosen.file)
-            self.watched_file.value = chosen.file
-            self.tell()
+        """Also marks the selected chunk among the lists of the question."""
+        super().follow(chosen)
         marked = (name for name, one in self._candidates.items() if chosen.covers(one.chunk))
-        self.chunk.value = next(marked, "")
+        self.take({"chunk": next(marked, "")})
 
-    def _picked(self, change: Any) -> None:
-        """A candidate's mark selects its chunk and its question."""
-        if not self._apart and change["new"] in self._candidates:
-            chunk = self._candidates[change["new"]].chunk
-            self.selection.choose(question=self.question.value, chunk=chunk)
-
-    def _chosen(self, what: str, change: Any) -> None:
-        if change["new"] != NOTHING:
-            super()._chosen(what, change)
+    def choice(self, changed: set[str]) -> dict[str, Any]:
+        """A candidate's mark selects its chunk and its question; to watch nothing selects nothing."""
+        chosen = super().choice(changed)
+        if chosen.get("file") == NOTHING:
+            del chosen["file"]
+        if "chunk" in changed and self.chunk in self._candidates:
+            chosen |= {"question": self.question, "chunk": self._candidates[self.chunk].chunk}
+        return chosen
 
     @property
-    def finding(self) -> str:
-        places, floor = self.places, self.floor.value
+    def sentence(self) -> str:
+        places, floor = self.places, self.min_score
         if not places:
             return "Neither list has a candidate."
         passing = sum(one.score >= floor for one in places)
         ties = {one.first for one in places if one.tied}
         leaders, best = [one.id for one in places if one.first == 1], places[0].score
         told = [
-            f"{self.method.value}: {self.fusion.description}.",
+            f"{self.method}: {self.fusion.description}.",
             f"{' = '.join(leaders)} {'is' if len(leaders) == 1 else 'are'} first with {best:.4g}.",
             f"{len(ties)} ties." if len(ties) != 1 else "One tie.",
             f"{passing} of {len(places)} candidates pass {number_text(floor, 0.01)}.",
@@ -196,34 +214,34 @@ class FusionLab(QuestionWidget):
     @property
     def _of_the_watched(self) -> list[str]:
         """What becomes of the watched file's best chunk, as one sentence, if a file is watched."""
-        watched = self.watched_file.value
+        watched = self.watch
         if watched == NOTHING:
             return []
         best = next((one for one in self.places if _watch_name(one.id) == watched), None)
-        return [_told(best, self.floor.value) if best else f"{watched} is in neither list."]
+        return [_told(best, self.min_score) if best else f"{watched} is in neither list."]
 
     @property
     def table(self) -> Table:
         legs = [name for leg in ("keyword", "vector") for name in (f"{leg} rank", "score", "gives")]
         return Table(
-            f"{self.method.value}: all candidates, best first",
-            ("candidate", "place", *legs, "fused score", f"floor {number_text(self.floor.value, 0.01)}"),
+            f"{self.method}: all candidates, best first",
+            ("candidate", "place", *legs, "fused score", f"floor {number_text(self.min_score, 0.01)}"),
             tuple(self._row(one) for one in self.places),
         )
 
     def _row(self, one: FusedHit) -> tuple[str, ...]:
-        fate = "passes" if one.score >= self.floor.value else "dropped"
+        fate = "passes" if one.score >= self.min_score else "dropped"
         return (one.id, place_text(one), *_cells(one.keyword), *_cells(one.vector), f"{one.score:.4f}", fate)
 
     @property
     def code(self) -> str:
         numbers = "".join(f", {name}={value!r}" for name, value in self._parameters.items())
-        return self._code(self.method.value, numbers, repr(self.floor.value))
+        return self._code(self.method, numbers, repr(self.min_score))
 
     def _code(self, method: str, numbers: str, floor: str) -> str:
         needed = ["from workbench_plugins.engines.whose_fusion import legs_of"] if self._index else []
         lists = (
-            [f"vector, keyword = legs_of({self.question.value!r}, index)"]
+            [f"vector, keyword = legs_of({self.question!r}, index)"]
             if self._index
             else [f"vector = {dict(self.lists[0])!r}", f"keyword = {dict(self.lists[1])!r}"]
         )
@@ -242,20 +260,19 @@ class FusionLab(QuestionWidget):
             ]
         )
 
-    def _take_over_parameters(self, _: Any) -> None:
-        """Sets the sliders to the method's default values, and disables those that it does not have."""
-        fusion = ENGINES[self.method.value].fusion
-        for name, number in self.numbers.items():
-            value, low, high, _ = _span(fusion, name)
-            number.disabled = value is None
-            number.span(low, high, number.step)
-            number.value = low if value is None else value
+
+def _spans(method: str) -> dict[str, tuple[float, float, float, float]]:
+    """The parameters that a method has: each one's own value, and the ends and the step of its slider."""
+    fusion, found = ENGINES[method].fusion, {}
+    for name, (_, low, high, step) in PARAMETERS.items():
+        if (value := parameters(fusion).get(name)) is not None:
+            found[name] = (value, max(low, fusion.ranges.get(name, (low, high))[0]), high, step)
+    return found
 
 
-def _span(fusion: Fusion, name: str) -> tuple[float | None, float, float, float]:
-    """A parameter's own value, None if the fusion lacks it, and the ends and the step of its slider."""
-    _, low, high, step = PARAMETERS[name]
-    return parameters(fusion).get(name), max(low, fusion.ranges.get(name, (low, high))[0]), high, step
+def _own(method: str) -> dict[str, Any]:
+    """The settings that a method comes with."""
+    return {"method": method} | {name: value for name, (value, *_) in _spans(method).items()}
 
 
 def written_method(engine: Engine, of: Columns) -> dict[str, Any]:
@@ -266,7 +283,7 @@ def written_method(engine: Engine, of: Columns) -> dict[str, Any]:
         names = Names(of.values)
         named: Any = symbolic(fusion, names)
         score, parts = as_data(named.formula(names)), [as_data(one) for one in named.contributions(names)]
-        moved = {name: span for name in PARAMETERS if (span := _span(fusion, name))[0] is not None}
+        moved = _spans(engine.name)
     return {
         "name": engine.name,
         "says": said(fusion),

@@ -6,12 +6,15 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
+import traitlets
+
 from workbench.contracts import Index
 from workbench.safe_text import visible
 from workbench.tables import Table
-from workbench.views.living.controls import Control, Text
-from workbench.views.widgets.panel import Link, Selection
-from workbench.views.widgets.question_widget import GIVEN, QuestionWidget
+from workbench.views.living.as_code import GIVEN
+from workbench.views.living.notebook import Widget
+from workbench.views.living.selection import Link, Selection
+from workbench.views.living.state import setting
 from workbench_plugins.explore.file_chunks import (
     HeldChunk,
     HeldFile,
@@ -22,7 +25,7 @@ from workbench_plugins.explore.file_chunks import (
 )
 
 
-class FileChunks(QuestionWidget):
+class FileChunks(Widget):
     """A file as the index holds it, chunk by chunk; the selected chunk is open and marked.
 
     `settings` are the `file`, and `chunk`, the id of the selected one. `held` is what is shown. Text that the
@@ -30,19 +33,21 @@ class FileChunks(QuestionWidget):
     InputError for a file that is not indexed.
     """
 
-    name, view, asks = "file-chunks", "chunks", ("file",)
+    name, view, main, asks = "file-chunks", "chunks", "file", ("file",)
     selects: Mapping[str, str] = {"file": "file"}
     held: HeldFile
 
+    file = setting(traitlets.Unicode())
+    chunk = setting(traitlets.Unicode())
+
     def __init__(self, index: Index, file: str, link: Link = True) -> None:
-        self.index = index
-        self.file, self.chunk = Text(value=file), Control(value="")
-        self.controls = {"file": self.file, "chunk": self.chunk}
-        self.open(link)
+        super().__init__(file=file)
+        self._index = index
+        self.begin(link)
 
     def look(self) -> None:
         """Reads the chunks of the file. Raises InputError for a file that is not indexed."""
-        self.held = held_file(self.index, self.file.value.strip())
+        self.held = held_file(self._index, self.file.strip())
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -50,16 +55,15 @@ class FileChunks(QuestionWidget):
             {"id": one.chunk.id, "line": visible(chunk_line(one)), "parts": list(_parts(one))}
             for one in self.held.chunks
         ]
-        return {"chunks": chunks, "files": self.index.paths()}
+        return self.words | {"chunks": chunks, "files": self._index.paths()}
 
-    def follow(self, chosen: Selection) -> None:
-        """Shows the selected file, and opens the selected chunk."""
-        if chosen.file:
-            self.take({"file": chosen.file})
-        self.chunk.value = chosen.chunk.id if chosen.chunk else ""
+    def wanted(self, chosen: Selection) -> Mapping[str, Any]:
+        """The selected file, with the selected chunk open."""
+        file = {"file": chosen.file} if chosen.file else {}
+        return file | {"chunk": chosen.chunk.id if chosen.chunk else ""}
 
     @property
-    def finding(self) -> str:
+    def sentence(self) -> str:
         return held_sentence(self.held)
 
     @property

@@ -7,6 +7,7 @@
   const below = document.getElementById("below");
   const { h, svg } = workbenchView;
   let asked = 0;
+  let good = state.settings; // those of the last answer
   let shown = ""; // what stands below
 
   async function post(path, content) {
@@ -28,11 +29,14 @@
       const found = await post("/ask", state.settings);
       if (mine !== asked) return;
       Object.assign(state, { data: found.data });
+      good = found.settings;
       if (shown === "map") act({ do: "map", settings: state.settings }, false);
     } catch (error) {
       if (mine !== asked) return;
       said.textContent = `${error.message} The lists still show the last valid question.`;
       said.className = "problem";
+      state.settings = { ...good };
+      heard.settings();
     }
     heard.forEach((told) => told());
   }
@@ -118,17 +122,20 @@
   }
 
   const PARTS = { log, map };
+  const { get } = workbenchView.held(state);
   const model = {
-    get: (name) => state[name],
+    get,
     set(name, value) {
-      const before = state[name];
-      state[name] = value;
-      model.moved = Object.keys(value).some((one) => !["chunk", "side"].includes(one) && value[one] !== before[one]);
+      state.settings = { ...state.settings, [name]: value };
+      model.moved ||= !["chunk", "side"].includes(name);
     },
-    save_changes: () => model.moved && ask(),
+    save_changes() {
+      if (model.moved) ask();
+      model.moved = false;
+    },
     on(name, told) {
       if (name === "change:data") heard.push(told);
-      if (name === "change:settings") heard.settings = told;
+      if (name === "change") heard.settings = told;
     },
     send: act,
   };

@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import traitlets
+
 from workbench.contracts import Index
 from workbench.retrieval.query import ascii_words, unicode_words
 from workbench.tables import ABSENT, Table
-from workbench.views.living.controls import Choice, Text
-from workbench.views.widgets.panel import Link, Selection
-from workbench.views.widgets.question_widget import GIVEN, QuestionWidget, rows
+from workbench.views.living.as_code import GIVEN
+from workbench.views.living.notebook import Widget
+from workbench.views.living.selection import Link, Selection
+from workbench.views.living.state import setting, table_rows
 from workbench_plugins.explore.microscope import (
     Dissection,
     MatchAttempt,
@@ -33,48 +36,48 @@ NAMED = 2
 """The number of systems that are named for one MATCH expression."""
 
 
-class Microscope(QuestionWidget):
+class Microscope(Widget):
     """The words of a question: the rows that match each word and all together, and each system's MATCH.
 
     `settings` are the question and the letters that form words; `dissection` and `asked` are the numbers
-    behind the picture and the tables. Raises InputError for a question that cannot be searched; if you type
-    one into the widget, the status line says why.
+    behind the picture and the tables. Raises InputError for a question that cannot be searched.
     """
 
-    name, view, asks = "microscope", "microscope", ("question",)
+    name, view, main, asks = "microscope", "microscope", "question", ("question",)
     selects: Mapping[str, str] = {"question": "question"}
     dissections: Mapping[str, Dissection]
     asked: list[MatchAttempt]
 
+    question = setting(traitlets.Unicode())
+    letters = setting(traitlets.Unicode("ASCII"))
+
     def __init__(self, index: Index, question: str, link: Link = True) -> None:
-        self.index = index
-        self.question, self.letters = Text(value=question), Choice(tuple(WORDS), "ASCII")
-        self.controls = {"question": self.question, "letters": self.letters}
-        self.open(link)
+        super().__init__(question=question)
+        self._index = index
+        self.options = {"letters": list(WORDS)}
+        self.begin(link)
 
     def look(self) -> None:
         """Dissects the question in each way to cut words, and runs the MATCH expressions of all systems."""
-        question = self.question.value
-        self.dissections = {name: dissect(question, self.index, words) for name, words in WORDS.items()}
-        self.asked = asked(question, self.index)
+        found = {name: dissect(self.question, self._index, words) for name, words in WORDS.items()}
+        self.dissections, self.asked = found, asked(self.question, self._index)
 
     @property
     def dissection(self) -> Dissection:
         """The words as the chosen letters form them."""
-        return self.dissections[self.letters.value]
+        return self.dissections[self.letters]
 
-    def follow(self, chosen: Selection) -> None:
-        """Dissects the selected question."""
-        if chosen.question:
-            self.take({"question": chosen.question})
+    def wanted(self, chosen: Selection) -> Mapping[str, Any]:
+        """The selected question."""
+        return {"question": chosen.question} if chosen.question else {}
 
     @property
     def facts(self) -> Mapping[str, Any]:
         ways = {name: _way(one, self._code(name)) for name, one in self.dissections.items()}
-        return {"ways": ways, "sent": rows(builders_table(self.asked))}
+        return self.words | {"ways": ways, "sent": table_rows(builders_table(self.asked))}
 
     @property
-    def finding(self) -> str:
+    def sentence(self) -> str:
         """What the words match alone and together, and which to leave out."""
         return " ".join(sentences(self.dissection))
 
@@ -85,7 +88,7 @@ class Microscope(QuestionWidget):
 
     @property
     def code(self) -> str:
-        return self._code(self.letters.value)
+        return self._code(self.letters)
 
     def _code(self, letters: str) -> str:
         words = WORDS[letters].__name__
@@ -115,7 +118,7 @@ def _way(found: Dissection, code: str) -> dict[str, Any]:
         "patterns": [_bits(words, rows, found) for words, rows in found.patterns],
         "best": _bits(best, found.drop.rows, found) if found.drop else None,
         "sentence": " ".join(sentences(found)),
-        "table": rows(sets_table(found)),
+        "table": table_rows(sets_table(found)),
         "code": code,
     }
 

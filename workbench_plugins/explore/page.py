@@ -18,9 +18,9 @@ from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import check_question
 from workbench.systems.catalogue import SYSTEMS, default_system
-from workbench.views.widgets.panel import Selection
-from workbench.views.widgets.threshold import ThresholdLab
-from workbench_plugins.explore.explorer import SHIPPED_AND_FIXED, QuestionExplorer
+from workbench.views.living.selection import Selection
+from workbench.views.widgets.threshold_state import ThresholdState
+from workbench_plugins.explore.explorer_state import SHIPPED_AND_FIXED, ExplorerState
 from workbench_plugins.explore.log import WORST, Asked, logged, worst_first
 
 WORD = re.compile(r"[^\W_][\w'’-]*")
@@ -55,7 +55,7 @@ class Desk:
         self._asked = CachedIndex(index)
         self.log: list[Asked] = []
         self._added = list(load_questions(saved).questions) if saved.is_file() else []
-        self.explorer = QuestionExplorer(index, question, file, systems, pipelines, Selection())
+        self.explorer = ExplorerState(index, question, file, systems, pipelines, Selection())
 
     def add_right_answer(self) -> str:
         """Adds the explorer's question and file to the file of questions; says the score with them.
@@ -69,7 +69,7 @@ class Desk:
         self._added.append(Question(question=question, target=file))
         self._save()
         scored = (f"{one.pipeline.name} {one.overall.hits} of {one.overall.n}" for one in self.evaluations())
-        moved = " (with the settings that you moved)" if any(self.explorer.moved.value.values()) else ""
+        moved = " (with the settings that you moved)" if any(self.explorer.moved.values()) else ""
         return f"Questions with a hit: {', '.join(scored)}{moved}. Saved in {self._saved}."
 
     def _save(self) -> None:
@@ -110,11 +110,11 @@ class Desk:
             ],
         }
 
-    def lab(self) -> ThresholdLab:
+    def lab(self) -> ThresholdState:
         """The threshold lab of the two systems, with the explorer's question if its answer is known."""
-        lab = ThresholdLab(self.evaluations(), Selection())
-        if (asked := self.explorer.traces[0].question) in lab.question.options:
-            lab.question.value = asked
+        lab = ThresholdState(self.evaluations(), Selection())
+        if (asked := self.explorer.traces[0].question) in lab.options["question"]:
+            lab.question = asked
         return lab
 
 

@@ -108,7 +108,7 @@ class Server:
 
     def _state(self) -> dict[str, Any]:
         explorer = self.desk.explorer
-        return {"data": explorer.root.data | {"actions": ACTIONS}, "settings": explorer.settings}
+        return {"data": explorer.data | {"actions": ACTIONS}, "settings": explorer.settings}
 
     async def ask(self, request: Request) -> Response:
         """The searches for the settings in the request."""
@@ -150,7 +150,7 @@ class Server:
 
     def _lab(self) -> dict[str, Any]:
         lab = self.desk.lab()
-        return {"view": {"data": lab.root.data, "settings": lab.root.settings}}
+        return {"view": {"data": lab.data, "settings": lab.settings}}
 
     def _log(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """The log that is given, or the one that is there, worst first; without any, the form to give one."""

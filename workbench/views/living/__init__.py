@@ -30,6 +30,12 @@ def module() -> str:
 
 
 @cache
+def loader() -> str:
+    """What each widget of a notebook has in place of the module: it loads the one that they share."""
+    return (HERE / "loader.js").read_text(encoding="utf-8")
+
+
+@cache
 def style() -> str:
     """The look of the view, for light and dark pages."""
     return (HERE / "view.css").read_text(encoding="utf-8")
@@ -38,7 +44,7 @@ def style() -> str:
 @cache
 def script() -> str:
     """The module as a script for a page that is opened from a file: `workbenchView.render`."""
-    body = module().replace(EXPORT, "globalThis.workbenchView = { render, still, place, h, svg };")
+    body = module().replace(EXPORT, "globalThis.workbenchView = { render, still, place, held, h, svg };")
     return f"(() => {{\n{body}}})();\n"
 
 

@@ -13,7 +13,7 @@ from workbench.measure.thresholds import floored_column
 from workbench.records import Chunk, Trace
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.formula_export import MOST, exported, exported_trace
-from workbench.views.widgets.panel import pipeline_code
+from workbench.views.living.as_code import pipeline_code
 
 AXES = {"score": "fused score (no unit)", "answerable": "stated probability of an answer"}
 """The name of an axis by the column that stands on it."""

@@ -125,24 +125,29 @@ function sweepMap(data, model, el) {
   const plane = svg("svg", { class: "wb-map", role: "img" });
   const [across, up] = data.axes;
   const place = (setting) => data.settings.findIndex((one) => one.every((value, n) => value === setting[n]));
-  const setting = (state) => data.axes.map((one) => state[one.name]);
-  const controls = (change) => Object.fromEntries(data.axes.map(({ name, values }) => [name, steps(name, values, (value) => change({ [name]: value }))]));
+  const setting = (state) => data.axes.map((one) => state.chosen[one.name]);
+  const choose = (change, state, some) => change({ chosen: { ...state.chosen, ...some } });
+  const controls = (change, state) => {
+    const sliders = data.axes.map(({ name, values }) => steps(name, values, (value) => choose(change, state, { [name]: value })));
+    const set = (chosen) => sliders.forEach((one, n) => one.set(chosen[data.axes[n].name]));
+    return { chosen: { root: h("span", { class: "wb-controls" }, ...sliders.map((one) => one.root)), set } };
+  };
   let cells = null;
   function draw(next, state, change) {
     data = next;
-    cells ??= build(change);
+    cells ??= build(change, state);
     const chosen = place(setting(state));
     cells.forEach((cell, n) => cell.classList.toggle("wb-chosen", n === chosen));
     plane.append(cells[chosen]); // its frame lies above its neighbours
     plane.setAttribute("aria-label", data.told[chosen]);
   }
-  function build(change) {
+  function build(change, state) {
     const [low, high] = [Math.min(...data.right), Math.max(...data.right)];
     const [x, y] = [(value) => MARGIN + across.values.indexOf(value) * CELL, (value) => (up.values.length - 1 - up.values.indexOf(value)) * HIGH];
     const made = data.settings.map(([one, other], n) => {
       const marks = [n === data.best ? "★" : "", one === data.now[0] && other === data.now[1] ? "now" : ""].filter(Boolean).join(" ");
       const share = high > low ? (data.right[n] - low) / (high - low) : 1;
-      return svg("g", { class: "wb-cell", transform: `translate(${x(one)},${y(other)})`, onclick: () => change({ [across.name]: one, [up.name]: other }) },
+      return svg("g", { class: "wb-cell", transform: `translate(${x(one)},${y(other)})`, onclick: () => choose(change, state, { [across.name]: one, [up.name]: other }) },
         svg("title", {}, `${across.name} ${one}, ${up.name} ${other}: ${data.right[n]} right answers`),
         svg("rect", { width: CELL - 1, height: HIGH - 1, "fill-opacity": 0.06 + 0.6 * share }),
         label(`${data.right[n]} ${marks}`.trim(), CELL / 2, HIGH / 2 + 4));

@@ -87,7 +87,7 @@ function picker(label, groups, pick) {
 }
 
 function explorer(data, model, el) {
-  const state = { moved: {}, ...model.get("settings") };
+  const state = settingsOf(model);
   const alone = () => isAlone(model, el);
   const question = textBox("question", (question) => ask({ question }));
   const target = textBox("explain file", (target) => ask({ target }), data.files);
@@ -127,8 +127,7 @@ function explorer(data, model, el) {
   function ask(next) {
     if (Object.entries(next).every(([name, value]) => JSON.stringify(state[name]) === JSON.stringify(value))) return;
     Object.assign(state, next);
-    model.set("settings", { ...state });
-    model.save_changes();
+    push(model, state);
     if (next.chunk !== undefined) return draw();
     if (alone()) {
       status.textContent = "A new question, another file and another system take Python: run the notebook's cells again, or ask `workbench explore`.";
@@ -200,6 +199,7 @@ function explorer(data, model, el) {
   }
   function take() {
     data = structuredClone(model.get("data"));
+    Object.assign(state, settingsOf(model));
     for (const entry of data.sides) prepare(data, entry);
     sides.forEach((one, n) => {
       one.moved = {};
@@ -214,6 +214,10 @@ function explorer(data, model, el) {
   }
   const root = h("div", { class: "wb-living", role: "group", "aria-label": "explorer" }, h("div", { class: "wb-controls" }, question.root, target.root, busy), buttons, status, h("div", { class: "wb-two wb-even" }, ...sides.map((one) => one.root)), twin.root, source.root);
   model.on?.("change:data", take);
+  model.on?.("msg:custom", ({ problem }) => {
+    take();
+    status.textContent = problem;
+  });
   follow(model, state, () => sides.every((one) => one.answer) && draw());
   take();
   el.replaceChildren(root);

@@ -1,39 +1,84 @@
-"""The living view as an anywidget of a notebook."""
+"""A widget of a notebook: its state as an anywidget, which ipywidgets can place, link and observe."""
 
 from __future__ import annotations
 
+import gzip
+from collections.abc import Mapping
+from functools import cache
+from html import escape
 from typing import Any
 
 import anywidget
+import ipywidgets
 import traitlets
 
-from workbench.views.living import module, style
-from workbench.views.living.controls import Living
+from workbench.errors import WorkbenchError
+from workbench.views.living import loader, module, style
+from workbench.views.living.state import State
+
+ALIVE = "This is a saved widget. To move it, trust the notebook (File, Trust Notebook), or run its cells."
 
 
-class NotebookView(anywidget.AnyWidget):
-    """A living view on a notebook's page: both have the same `data` and `settings`."""
+class Carrier(anywidget.AnyWidget):
+    """Carries the module of all widgets to a notebook's page, once; nothing of it is shown."""
 
-    _esm, _css = module(), style()
-    data = traitlets.Dict().tag(sync=True)
-    settings = traitlets.Dict().tag(sync=True)
+    _esm = "export default { render() {} };"
+    module = traitlets.Bytes().tag(sync=True)
 
-    def __init__(self, view: Living) -> None:
-        super().__init__(data=view.data, settings=view.settings)
-        self.view = view
-        self.add_class(f"workbench-{view.name}")
+
+@cache
+def carrier() -> Carrier:
+    """The carrier of this kernel."""
+    return Carrier(module=gzip.compress(module().encode(), mtime=0))
+
+
+class Widget(State, ipywidgets.ValueWidget, anywidget.AnyWidget):  # type: ignore[misc]
+    """A state on a notebook's page. It stands in an `HBox`; its settings can be linked and observed."""
+
+    _esm, _css = loader(), style()
+    carrier = traitlets.Instance(Carrier).tag(sync=True, **ipywidgets.widget_serialization)
+    _arrived: Mapping[str, Any] = {}
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(carrier=carrier(), **settings)
+        self.add_class(f"workbench-{self.name}")
         self.add_class(f"workbench-{self.model_id}")  # by which the page finds the element of this model
         self.on_msg(self._hear)
-        self.observe(self._moved, "settings")
-        view.observe(self._follow, ("data", "settings"))
 
-    def _hear(self, *_: Any) -> None:
-        if problem := self.view.heard():
-            self.send({"problem": problem})
+    def take(self, values: Mapping[str, Any]) -> None:
+        with self.hold_sync():
+            super().take(values)
 
-    def _moved(self, change: Any) -> None:
-        self.view.settings = change["new"]
+    def set_state(self, sync_data: dict[str, Any]) -> None:
+        """Takes what the page sends. What is refused goes back to the page, with the reason."""
+        self._arrived = {name: value for name, value in sync_data.items() if name in self.names}
+        try:
+            self.from_page(self._arrived)
+        except WorkbenchError as error:
+            back, self._arrived = list(self._arrived), {}
+            self.send_state(back)
+            self.send({"problem": f"{error.problem} {error.remedy}"})
+        else:
+            self._arrived = {}
+            super().set_state(sync_data)
 
-    def _follow(self, change: Any) -> None:
-        # As it is now: an observer before this one may have set it again.
-        setattr(self, change["name"], getattr(self.view, change["name"]))
+    def send_state(self, key: Any = None) -> None:
+        """Sends values to the page, but for those that it has just sent: it may have moved on meanwhile."""
+        names = {key} if isinstance(key, str) else {*(key or ())}
+        known = {name for name, value in self._arrived.items() if getattr(self, name) == value}
+        if key is None or names - known:
+            super().send_state(key and names - known)
+
+    def _hear(self, _: Any, content: Mapping[str, Any], __: Any) -> None:
+        try:
+            self.pressed(content)
+        except WorkbenchError as error:
+            self.send({"problem": f"{error.problem} {error.remedy}"})
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """The output of a cell; where widgets cannot be shown, the sentence and the table."""
+        shown: Any = super()._repr_mimebundle_(**kwargs)
+        bundle = shown[0] if isinstance(shown, tuple) else shown
+        twin = f"<p><b>{escape(ALIVE)}</b></p><p>{escape(self.sentence)}</p>{self.html}"
+        bundle |= {"text/plain": self.sentence, "text/html": twin}
+        return shown

@@ -1,5 +1,5 @@
 // What the views share whose facts come from Python: controls, a status line, a busy sign, a table and code.
-import { folded, follow, h, isAlone, table } from "./view.js";
+import { folded, follow, h, isAlone, push, same, settingsOf, table } from "./view.js";
 
 const ALONE = "This takes Python: run the notebook's cells again, or ask `workbench explore`.";
 
@@ -7,7 +7,7 @@ const ALONE = "This takes Python: run the notebook's cells again, or ask `workbe
 // `data.of` are the settings that Python has answered, and what is shown belongs to them. Other ones are asked of
 // Python, or taken back where nobody answers.
 export function panel(data, model, el, label, view) {
-  const state = { ...model.get("settings") };
+  const state = settingsOf(model);
   const status = h("p", { role: "status", class: "wb-status" });
   const busy = h("p", { class: "wb-busy", hidden: "" }, "Python is working …");
   const folds = [
@@ -17,14 +17,15 @@ export function panel(data, model, el, label, view) {
   const controls = view.controls(change, state);
   const bar = h("div", { class: "wb-controls" }, ...Object.values(controls).map((one) => one.root));
   const root = h("div", { class: "wb-living", role: "group", "aria-label": label }, bar, status, busy, ...view.body, ...folds.map((one) => one.root));
-  const waits = () => Object.entries(data.of ?? {}).some(([name, value]) => state[name] !== value);
+  let refused = ""; // why Python does not take a setting, until another one is tried
+  const waits = () => Object.entries(data.of ?? {}).some(([name, value]) => !same(state[name], value));
 
   function change(next) {
     Object.assign(state, next);
+    refused = "";
     const alone = waits() && isAlone(model, el);
     if (alone) Object.assign(state, data.of);
-    model.set("settings", { ...state });
-    model.save_changes();
+    push(model, state);
     show();
     if (alone) status.textContent = ALONE;
   }
@@ -34,14 +35,19 @@ export function panel(data, model, el, label, view) {
     if (waits()) return root.setAttribute("aria-busy", "true");
     root.removeAttribute("aria-busy");
     view.draw(data, state, change);
-    status.textContent = view.sentence?.(state) ?? data.sentence;
+    status.textContent = refused || (view.sentence?.(state) ?? data.sentence);
     for (const one of folds) one.refresh();
+  }
+  function refuse(problem) {
+    refused = problem;
+    show();
   }
   function take() {
     data = structuredClone(model.get("data"));
     show();
   }
   model.on?.("change:data", take);
+  model.on?.("msg:custom", ({ problem }) => refuse(problem));
   follow(model, state, show);
   take();
   el.replaceChildren(root);

@@ -499,7 +499,7 @@ function parameterControls(pipeline, floor, moved, alone, change, done) {
 function thresholdLab(data, model, el) {
   for (const entry of data.systems) prepare(data, entry);
   const entryOf = (settings) => data.systems.find((one) => one.pipeline.system === settings.system) ?? data.systems[0];
-  const state = { ...model.get("settings") };
+  const state = settingsOf(model);
   const entry = () => entryOf(state);
   const moved = () => ({ ...(state.moved ?? {}), [entry().floor]: state.min_score });
   const place = () => Math.max(0, data.questions.findIndex((one) => one.question === state.question));
@@ -530,8 +530,7 @@ function thresholdLab(data, model, el) {
       state.min_score = entry().own;
       controls();
     }
-    model.set("settings", { ...state });
-    model.save_changes(); // before anything is asked: Python answers for these settings
+    push(model, state); // before anything is asked: Python answers for these settings
     draw();
   }
   function controls() {
@@ -639,7 +638,7 @@ function prepare(data, entry) {
 
 // A prediction: a choice that is closed before the answer is shown.
 function prediction(data, model, el) {
-  const state = { ...model.get("settings") };
+  const state = settingsOf(model);
   const status = h("p", { role: "status", class: "wb-status" });
   const button = h("button", { onclick: () => change({ committed: true }) }, "That is my guess");
   const group = `wb-${Math.random()}`;
@@ -647,8 +646,7 @@ function prediction(data, model, el) {
   const options = data.choices.map((one, place) => h("label", {}, radios[place], ` ${one}`));
   function change(next) {
     Object.assign(state, next);
-    model.set("settings", { ...state });
-    model.save_changes();
+    push(model, state);
     draw();
   }
   function verdict() {
@@ -669,14 +667,25 @@ function prediction(data, model, el) {
 // Whether no Python answers: on a page, and in a notebook without its kernel.
 export const isAlone = (model, el) => model.alone || el.closest(".jupyter-widgets-disconnected");
 
-// Python sets `settings` too.
+// The settings of a model: each is a value of its own, which Python and other widgets set too.
+export const settingsOf = (model) => Object.fromEntries(model.get("names").map((name) => [name, model.get(name)]));
+export const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+export function push(model, state) {
+  for (const name of Object.keys(state)) if (!same(model.get(name), state[name])) model.set(name, state[name]);
+  model.save_changes();
+}
+// Several that are set together are followed once.
 export function follow(model, state, draw) {
-  model.on?.("change:settings", () => {
-    const next = model.get("settings");
-    if (JSON.stringify(next) === JSON.stringify(state)) return;
+  let due = false;
+  function take() {
+    due = false;
+    const next = settingsOf(model);
+    if (same(next, state)) return;
     Object.assign(state, next);
     draw();
-  });
+  }
+  const hear = () => due || ((due = true), queueMicrotask(take));
+  model.on?.("change", hear);
 }
 
 export const VIEWS = { threshold: thresholdLab, explorer, prediction };
@@ -713,5 +722,11 @@ function place(box) {
 
 // Renders data and settings that nobody answers for.
 function still(state, el) {
-  render({ model: { get: (name) => state[name], set() {}, save_changes() {}, send() {}, alone: true }, el });
+  render({ model: { ...held(state), save_changes() {}, send() {}, alone: true }, el });
 }
+
+// The data and the settings of a page as a model has them.
+const held = (state) => ({
+  get: (name) => (name === "data" ? state.data : name === "names" ? Object.keys(state.settings) : state.settings[name]),
+  set: (name, value) => (state.settings[name] = value),
+});

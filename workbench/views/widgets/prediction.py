@@ -8,15 +8,18 @@ from html import escape
 from io import StringIO
 from typing import Any, ClassVar
 
+import traitlets
 from rich.text import Text
 
 from workbench.errors import InputError
-from workbench.views.living.controls import Control, Living
+from workbench.tables import Table
+from workbench.views.living.notebook import Widget
+from workbench.views.living.state import RefusedError, setting
 
 FOLDED = "This output helps with the answer. Guess first, then open it, or run the cell again."
 
 
-class Prediction:
+class Prediction(Widget):
     """A question with choices: you commit to one, and `reveal` shows the correct answer beside it.
 
     "Run all" reveals nothing: while there is no guess, the answer waits for one, and `evidence` folds what is
@@ -26,59 +29,60 @@ class Prediction:
     for a new guess after you have committed.
     """
 
+    name, view, main = "prediction", "prediction", "guess"
     waits: ClassVar[bool] = True
 
+    guess = setting(traitlets.Unicode(allow_none=True, default_value=None))
+    truth = setting(traitlets.Unicode(allow_none=True, default_value=None))
+    committed = setting(traitlets.Bool())
+
     def __init__(self, question: str, choices: Sequence[str]) -> None:
-        self.question = question
-        self.choices = tuple(choices)
-        self.controls = {name: Control(value=None) for name in ("guess", "truth")}
-        self.controls["committed"] = Control(value=False)
-        data = {"view": "prediction", "question": question, "choices": list(self.choices)}
-        self.root = Living(data, self.controls, "prediction")
+        super().__init__()
+        self._question, self._choices = question, tuple(choices)
+        self.begin(link=False)
 
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """The named values: the guess, which is None at first."""
-        return {"guess": self.guess}
-
-    @property
-    def committed(self) -> bool:
-        """Whether the guess can no longer change."""
-        return bool(self.controls["committed"].value)
-
-    @property
-    def guess(self) -> str | None:
-        """The chosen answer; None at first."""
-        return self.controls["guess"].value  # type: ignore[no-any-return]
-
-    @guess.setter
-    def guess(self, choice: str) -> None:
-        if self.committed:
-            raise InputError(
+    def take(self, values: Mapping[str, Any]) -> None:
+        if self.committed and values.get("guess", self.guess) != self.guess:
+            raise RefusedError(
                 f"You have already committed to {self.guess}.", "Run the cell again for a new guess."
             )
-        self._check(choice)
-        self.controls["guess"].value = choice
+        super().take(values)
 
-    def _check(self, choice: str) -> None:
-        if choice not in self.choices:
-            raise InputError(
-                f"{choice!r} is not one of the choices.", f"Choose one of: {', '.join(self.choices)}."
+    def check(self, name: str) -> None:
+        choice = getattr(self, name)
+        if name != "committed" and choice is not None and choice not in self._choices:
+            raise RefusedError(
+                f"{choice!r} is not one of the choices.", f"Choose one of: {', '.join(self._choices)}."
             )
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        return {"question": self._question, "choices": list(self._choices)}
+
+    @property
+    def sentence(self) -> str:
+        return self._question
+
+    @property
+    def table(self) -> Table:
+        return Table("The choices", ("choice",), [(one,) for one in self._choices])
+
+    @property
+    def code(self) -> str:
+        return ""
 
     def commit(self) -> None:
         """Closes the question; the guess can no longer change. Shows the answer if it was waiting."""
         if self.guess is None:
             raise InputError("There is no guess yet.", "Choose an answer first.")
-        self.controls["committed"].value = True
+        self.committed = True
 
     def reveal(self, truth: str) -> str:
         """Shows the correct answer and the guess in the widget, and returns the sentence.
 
         Without a guess it returns a request to choose, and the widget shows the answer after the choice.
         """
-        self._check(truth)
-        self.controls["truth"].value = truth
+        self.truth = truth
         if self.guess is not None:
             self.commit()
             return self._verdict(truth)
@@ -103,10 +107,6 @@ class Prediction:
         if self.guess == truth:
             return f"It is “{truth}”, as you expected."
         return f"It is “{truth}”; you expected “{self.guess}”."
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        choices = "".join(f"<li>{escape(one)}</li>" for one in self.choices)
-        return self.root.shown(self.question, f"<ul>{choices}</ul>", **kwargs)
 
 
 class _Folded:

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import traitlets
+
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.measure.evaluation import Evaluation
 from workbench.measure.missed import Survival, SurvivalStep, survivals
 from workbench.records import Trace
 from workbench.tables import Table
-from workbench.views.living.controls import Choice, Control, Living, Several
-from workbench.views.widgets.panel import Link, Panel, Selection, pipeline_code
+from workbench.views.living.as_code import pipeline_code
+from workbench.views.living.notebook import Widget
+from workbench.views.living.selection import Link, Selection
+from workbench.views.living.state import setting
 
 ALL = "all kinds"
 LOST = {
@@ -26,7 +30,7 @@ LOST = {
 """Where a target is lost that survives the step before, but not this one."""
 
 
-class SurvivalChart(Panel):
+class SurvivalChart(Widget):
     """How many targets are left after each step of the search, for the chosen systems.
 
     `settings` are `systems` (which are shown), `kind` (which questions count), and `question` and `system`
@@ -35,31 +39,36 @@ class SurvivalChart(Panel):
     evaluation.
     """
 
-    name = "survival-chart"
+    name, view, main = "survival-chart", "survival", "systems"
     selects: Mapping[str, str] = {"question": "question", "system": "system"}
+
+    systems = setting(traitlets.List(traitlets.Unicode()))
+    kind = setting(traitlets.Unicode(ALL))
+    question = setting(traitlets.Unicode())
+    system = setting(traitlets.Unicode())
 
     def __init__(self, evaluations: Sequence[Evaluation], index: Index, link: Link = True) -> None:
         if not evaluations:
             raise InputError("The survival chart got no evaluation.", "Pass the result of evaluate().")
+        super().__init__(systems=[one.pipeline.name for one in evaluations[:2]])
         self._by_system = {one.pipeline.name: one for one in evaluations}
         self._all = {one.system: one for one in survivals(evaluations, index)}
-        names = tuple(self._all)
-        self.systems = Several(names, names[:2])
-        self.kind = Choice((ALL, *evaluations[0].by_kind), ALL)
-        self.question, self.system = Control(value=""), Control(value="")
-        self.controls = {
-            "systems": self.systems, "kind": self.kind, "question": self.question, "system": self.system,
-        }  # fmt: skip
-        self.root = Living(self._data(), self.controls, self.name)
-        self.question.observe(self._picked, "value")
-        self.join(link)
+        self.options = {"systems": list(self._all), "kind": [ALL, *evaluations[0].by_kind]}
+        self.begin(link)
 
-    def _data(self) -> dict[str, Any]:
+    def choice(self, changed: set[str]) -> dict[str, Any]:
+        """A question of the chart selects its file too."""
+        every = (one.question for one in next(iter(self._all.values())).survivors)
+        found = next((one for one in every if one.question == self.question), None)
+        file = {"file": found.target} if found and "question" in changed else {}
+        return super().choice(changed) | file
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
         asked = [one.question for one in next(iter(self._all.values())).survivors]
         return {
-            "view": "survival",
             "steps": [step.description for step in SurvivalStep], "lost": ["", *LOST.values()],
-            "kinds": self.kind.options,
+            "kinds": self.options["kind"],
             "questions": [{"question": one.question, "kind": one.kind} for one in asked],
             "systems": [
                 {
@@ -75,13 +84,13 @@ class SurvivalChart(Panel):
     @property
     def survivals(self) -> list[Survival]:
         """The numbers of the chosen systems for the chosen kind of question."""
-        kind, chosen = self.kind.value, (self._all[name] for name in self._all if name in self.systems.value)
+        kind, chosen = self.kind, (self._all[name] for name in self._all if name in self.systems)
         return [one if kind == ALL else one.of_kind(kind) for one in chosen]
 
     @property
     def traces(self) -> dict[str, list[Trace]]:
         """The searches of the chosen systems, one per question."""
-        return {name: [one.trace for one in self._by_system[name].asked] for name in self.systems.value}
+        return {name: [one.trace for one in self._by_system[name].asked] for name in self.systems}
 
     @property
     def sentence(self) -> str:
@@ -92,7 +101,7 @@ class SurvivalChart(Panel):
     @property
     def _of_the_question(self) -> list[str]:
         """What becomes of the selected question's target in each system, as one sentence, if it is known."""
-        question = self.question.value
+        question = self.question
         ends = [
             f"{_end(one.reached)} in {survival.system}"
             for survival in self.survivals
@@ -101,23 +110,22 @@ class SurvivalChart(Panel):
         ]
         return [f"The target of the selected question, “{question}”, is {', '.join(ends)}."] if ends else []
 
-    def follow(self, chosen: Selection) -> None:
-        """Shows the selected system too, and says where the selected question loses its target."""
-        if chosen.system in self._all and chosen.system not in self.systems.value:
-            self.systems.value = (*self.systems.value, chosen.system)
-        self.question.value = chosen.question
+    def wanted(self, chosen: Selection) -> Mapping[str, Any]:
+        """The selected system too, and the question, to say where it loses its target."""
+        more = [chosen.system] if chosen.system in self._all and chosen.system not in self.systems else []
+        return {"systems": [*self.systems, *more], "question": chosen.question}
 
     @property
     def table(self) -> Table:
         return Table(
-            f"Questions whose target is left after each step ({self.kind.value})",
+            f"Questions whose target is left after each step ({self.kind})",
             ("step", *(one.system for one in self.survivals)),
             tuple((step.description, *(_left(one, step) for one in self.survivals)) for step in SurvivalStep),
         )
 
     @property
     def code(self) -> str:
-        of_kind = "" if self.kind.value == ALL else f".of_kind({self.kind.value!r})"
+        of_kind = "" if self.kind == ALL else f".of_kind({self.kind!r})"
         lines = [
             "import workbench as wb",
             "from workbench.measure.missed import SurvivalStep, survival",
@@ -133,12 +141,6 @@ class SurvivalChart(Panel):
                 "left[pipeline.name] = [found.count(step) for step in SurvivalStep]",
             ]
         return "\n".join([*lines, "", "print(left)"])
-
-    def _picked(self, change: Any) -> None:
-        every = (one.question for one in next(iter(self._all.values())).survivors)
-        found = next((one for one in every if one.question == change["new"]), None)
-        if found and not self._apart:
-            self.selection.choose(question=found.question, file=found.target)
 
 
 def _left(survival: Survival, step: SurvivalStep) -> str:

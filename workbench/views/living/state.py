@@ -1,0 +1,291 @@
+"""The state of a widget: named settings that are checked, and what a page needs to draw.
+
+A notebook's widget and the page of `workbench explore` have the same state; only the first needs ipywidgets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from difflib import get_close_matches
+from functools import cache
+from inspect import get_annotations
+from typing import Any, ClassVar, TypeVar
+
+import traitlets
+
+from workbench.errors import InputError, WorkbenchError, unknown_name
+from workbench.tables import Table, framed, html_table
+from workbench.views.living import VERSION
+from workbench.views.living.selection import Link, Selection, selection
+
+LISTED = 60
+"""An error lists all allowed values up to so many, and the nearest ones of more."""
+
+TraitT = TypeVar("TraitT", bound=traitlets.TraitType[Any, Any])
+
+
+class RefusedError(InputError, traitlets.TraitError):
+    """A setting cannot have this value; nothing has changed."""
+
+
+def setting(trait: TraitT) -> TraitT:
+    """The trait as a setting of a widget, which its page has too."""
+    trait.tag(sync=True, setting=True)
+    return trait
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Every error of the workbench within refuses the settings, which traitlets then takes back."""
+    try:
+        yield
+    except RefusedError:
+        raise
+    except WorkbenchError as error:
+        raise RefusedError(error.problem, error.remedy) from error
+
+
+def table_rows(table: Table) -> list[list[str]]:
+    """A table for a page: its header and its rows."""
+    return [list(table.header), *map(list, table.rows)]
+
+
+class State(traitlets.HasTraits):
+    """A widget without its page: settings, and the picture as a sentence, a table and code.
+
+    A subclass names its `view`, declares each of its settings with `setting`, and calls `begin` when it has
+    what it shows. It implements `facts`, `sentence`, `table` and `code`. `main` names the setting that is its
+    value for `interact`. `asks` names the settings whose change takes Python: `look` then computes anew.
+
+    Settings are taken all or not at all, by `take`: from an assignment (`lab.min_score = 0.2`), from
+    `settings`, and from the page. `options` lists the allowed values of a setting, and `spans` its least and
+    largest number. What changes on the page is selected too: `selects` says which setting selects what, and
+    `wanted`
+    which settings show what another widget selects.
+    """
+
+    name: ClassVar[str] = ""
+    view: ClassVar[str] = ""
+    main: ClassVar[str] = ""
+    asks: tuple[str, ...] = ()
+    selects: Mapping[str, str] = {}
+    selection: Selection
+    _begun = False
+    _followed: tuple[object, ...] = ()
+
+    data = traitlets.Dict().tag(sync=True)
+    names = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    options = traitlets.Dict().tag(sync=True)
+    spans = traitlets.Dict().tag(sync=True)
+    value = traitlets.Any()
+
+    @property
+    def sentence(self) -> str:
+        """The content of the picture as a sentence."""
+        raise NotImplementedError
+
+    @property
+    def table(self) -> Table:
+        """The content of the picture as a table."""
+        raise NotImplementedError
+
+    @property
+    def code(self) -> str:
+        """Code that computes the same numbers."""
+        raise NotImplementedError
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What the page draws from."""
+        raise NotImplementedError
+
+    @property
+    def words(self) -> dict[str, Any]:
+        """The picture in words, for a page that does not compute them."""
+        return {"sentence": self.sentence, "table": table_rows(self.table), "code": self.code}
+
+    def following(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The values, with those of other settings that follow from them."""
+        return values
+
+    def adapt(self) -> None:
+        """Brings `names`, `options` and `spans` to the settings as they are."""
+
+    def look(self) -> None:
+        """Computes what the settings show. Raises InputError for settings that show nothing."""
+
+    def wanted(self, chosen: Selection) -> Mapping[str, Any]:
+        """The settings that show what is selected."""
+        return {}
+
+    def follow(self, chosen: Selection) -> None:
+        """Shows what is selected, as far as this widget has it."""
+        wanted = self.wanted(chosen)
+        try:
+            self.take(wanted)
+        except RefusedError:  # it does not have all of it: another memory's file, say
+            for name, value in wanted.items():
+                with suppress(RefusedError):
+                    self.take({name: value})
+
+    def pressed(self, button: Mapping[str, Any]) -> None:
+        """Does what a button on the page asks for. Raises InputError if it cannot be done."""
+
+    def begin(self, link: Link = True) -> None:
+        """Checks the settings, shows what they show, and joins the selection."""
+        self.names = list(setting_names(type(self)))
+        self.adapt()
+        for name in self.names:
+            self.check(name)
+        self.look()
+        self.show()
+        self.value = getattr(self, self.main, None)
+        self._begun = True
+        self.link = link
+
+    def show(self) -> None:
+        """Brings what there is to the page; `of` are the settings that Python has answered."""
+        of = {name: getattr(self, name) for name in self.asks}
+        self.data = {"version": VERSION, "view": self.view, "of": of, **self.facts}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The named values. You can set some of them; if one is wrong, none is set.
+
+        Raises InputError for a name or a value that this widget does not have.
+        """
+        return {name: getattr(self, name) for name in self.names}
+
+    @settings.setter
+    def settings(self, values: Mapping[str, Any]) -> None:
+        self.take(values)
+
+    def take(self, values: Mapping[str, Any]) -> None:
+        """Sets several settings, and looks once if Python has to. Raises InputError; then nothing changes."""
+        if unknown := [name for name in values if name not in setting_names(type(self))]:
+            raise self._unknown(unknown[0])
+        values = self.following(values)
+        before = {name: getattr(self, name) for name in values}
+        try:
+            with self.hold_trait_notifications(), _refusing():
+                for name, value in values.items():
+                    self._put(name, value)
+                self.adapt()
+                for name in values:
+                    self.check(name)
+                changed = {name for name in values if getattr(self, name) != before[name]}
+                if changed & {*self.asks}:
+                    self.look()
+                    self.show()
+                if self.main in changed:
+                    super().__setattr__("value", getattr(self, self.main))
+        except RefusedError:
+            self.adapt()
+            raise
+
+    def _put(self, name: str, value: Any) -> None:
+        try:
+            super().__setattr__(name, value)
+        except traitlets.TraitError:
+            raise RefusedError(f"{name} cannot be {value!r}.", self.allowed(name)) from None
+
+    def check(self, name: str) -> None:
+        """Raises RefusedError if the value of a setting is not allowed."""
+        value = getattr(self, name)
+        if name not in self.names:
+            raise RefusedError(
+                f"{name} has no effect with the current settings.",
+                "Choose a method that uses it; a question needs an index.",
+            )
+        fits = True
+        if name in self.options:
+            given = value if isinstance(value, list) else [value]
+            fits = set(given) <= set(self.options[name])
+        elif name in self.spans:
+            low, high = self.spans[name]
+            fits = low <= value <= high
+        if not fits:
+            raise RefusedError(f"{name} cannot be {value!r}.", self.allowed(name))
+
+    def allowed(self, name: str) -> str:
+        """The remedy for a value that is not allowed."""
+        if name in self.options:
+            every = list(map(str, self.options[name]))
+            if len(every) <= LISTED:
+                return f"Choose one of: {', '.join(every)}."
+            nearest = get_close_matches(str(getattr(self, name)), every, 3, 0.0)
+            return f"It has {len(every)} values; the nearest are {', '.join(nearest)}."
+        if name in self.spans:
+            low, high = self.spans[name]
+            return f"It goes from {low:g} to {high:g}."
+        return f"Give {self.traits()[name].info()}."
+
+    def _unknown(self, name: str) -> InputError:
+        return unknown_name("setting", name, self.names, f"It has {', '.join(self.names)}.")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "value" and self._begun:
+            name = self.main
+        if self._begun and name in setting_names(type(self)):
+            self.take({name: value})
+        elif name.startswith("_") or hasattr(type(self), name) or name in _announced(type(self)):
+            super().__setattr__(name, value)
+        else:
+            raise self._unknown(name)
+
+    @property
+    def link(self) -> Link:
+        """True if the widget takes part in the page's selection; otherwise its own selection.
+
+        Set it to True to join, to False to leave, and to a `Selection` to form a group with other widgets.
+        """
+        return True if self.selection is selection else self.selection
+
+    @link.setter
+    def link(self, link: Link) -> None:
+        if not isinstance(link, bool | Selection):
+            raise InputError(f"link cannot be {link!r}.", "Give True, False, or a Selection.")
+        if "selection" in vars(self):
+            self.selection.unobserve(self._selected, Selection.NAMES)
+        self.selection = link if isinstance(link, Selection) else selection if link else Selection()
+        self.selection.observe(self._selected, Selection.NAMES)
+
+    def _selected(self, _: Any) -> None:
+        chosen = self.selection
+        if self._followed != chosen.values:
+            self._followed = chosen.values
+            self.follow(chosen)
+
+    def from_page(self, values: Mapping[str, Any]) -> None:
+        """Takes what was changed on the page, and selects it. Raises InputError; then nothing changes."""
+        before = self.settings
+        self.take(values)
+        if chosen := self.choice({name for name in values if getattr(self, name) != before.get(name)}):
+            self.selection.choose(**chosen)
+
+    def choice(self, changed: set[str]) -> dict[str, Any]:
+        """What these changed settings select."""
+        some = {self.selects[name]: getattr(self, name) for name in self.selects if name in changed}
+        return {what: value for what, value in some.items() if value}
+
+    @property
+    def html(self) -> str:
+        """The picture as a table, for a page that runs no scripts."""
+        return framed(html_table(self.table))
+
+
+@cache
+def setting_names(kind: type) -> tuple[str, ...]:
+    """The settings of a class of widgets, in the order in which they are declared."""
+    traits = [one for base in reversed(kind.__mro__) for one in vars(base).items()]
+    found = [
+        name for name, one in traits if isinstance(one, traitlets.TraitType) and "setting" in one.metadata
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+@cache
+def _announced(kind: type) -> set[str]:
+    """The attributes that the classes of a widget announce with a type."""
+    return {name for one in kind.__mro__ for name in get_annotations(one)}

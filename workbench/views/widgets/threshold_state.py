@@ -1,0 +1,260 @@
+"""The state of the threshold lab: you move a floor and other settings, and see which files fall.
+
+The page computes what a setting changes from the traces, with the formulas that Python used. Here are the
+same numbers as text. A setting that leads to another search is asked of Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from math import ceil, floor, isfinite, log10
+from typing import Any
+
+import numpy as np
+import traitlets
+
+from workbench.errors import InputError
+from workbench.measure.evaluation import Evaluation, evaluate
+from workbench.measure.questions import Control as Unanswerable
+from workbench.measure.questions import QuestionSet
+from workbench.measure.reach import Reach, reaches
+from workbench.measure.thresholds import Outcome, Scores, scores
+from workbench.registry import declared_module
+from workbench.retrieval.settings import with_settings
+from workbench.tables import Table, apart
+from workbench.views.living.as_code import number_text, pipeline_code
+from workbench.views.living.data import LEGS, Axis, lab_data
+from workbench.views.living.selection import Link, Selection
+from workbench.views.living.state import State, setting
+
+Reaches = Mapping[str, Reach | None]
+
+
+def score_axis(scores: Scores) -> Axis:
+    """An axis that covers all scores and the floor: 0 to 1, wider, or narrower if no score is above 0.1."""
+    every = np.concatenate([scores.target, scores.other, scores.control, [0.0]])
+    every = np.append(every[np.isfinite(every)], scores.floor if isfinite(scores.floor) else 0.0)
+    most = float(every.max())
+    unit = 10.0 ** floor(log10(most)) / 2 if most > 0 else 1.0
+    high = 1.0 if 0.1 < most <= 1 or most <= 0 else ceil(most / unit) * unit
+    low = floor(float(every.min()) / (high / 10)) * (high / 10)
+    return Axis(low, high, 10.0 ** (floor(log10(high)) - 2))
+
+
+def reach_words(leg: str, reaches: Reaches, min_score: float) -> str:
+    """The highest score of one leg alone, against a floor: `… 0.7 × 0 + 0.3 × 1 = 0.300 < 0.350`."""
+    if leg not in reaches:
+        return f"no {leg} leg"
+    reach = reaches[leg]
+    if reach is None:
+        return f"{leg} leg alone: also depends on the texts"
+    score, least = apart(reach.score, min_score)
+    made = "" if reach.formula.text == f"{reach.score:g}" else f"{reach.formula} = "
+    verdict = f"≥ {least}" if reach.score >= min_score else f"< {least}, out of reach"
+    return f"{leg} leg alone: at most {made}{score} {verdict}"
+
+
+class ThresholdState(State):
+    """The settings of the threshold lab, and what passes its floor: see `ThresholdLab`."""
+
+    name, view, main = "threshold-lab", "threshold", "min_score"
+    selects: Mapping[str, str] = {"system": "system", "question": "question"}
+
+    system = setting(traitlets.Unicode())
+    question = setting(traitlets.Unicode())
+    min_score = setting(traitlets.Float())
+    moved = setting(traitlets.Dict())
+    chunk = setting(traitlets.Unicode())
+
+    def __init__(self, evaluations: Sequence[Evaluation], link: Link = True) -> None:
+        if not evaluations:
+            raise InputError("The threshold lab got no evaluation.", "Pass the result of evaluate().")
+        first = evaluations[0]
+        floor = scores(first)
+        axis = score_axis(floor)
+        super().__init__(
+            system=first.pipeline.name, question=_first_missed(first), min_score=max(axis.low, floor.floor)
+        )
+        self._by_system = {one.pipeline.name: one for one in evaluations}
+        self._evaluated = lru_cache(maxsize=64)(self._evaluate)
+        self._scored = lru_cache(maxsize=64)(lambda *key: scores(self._evaluated(*key)))
+        self._axes = {name: score_axis(scores(one)) for name, one in self._by_system.items()}
+        self.options = {
+            "system": list(self._by_system), "question": [trace.question for trace in _traces(first)],
+        }  # fmt: skip
+        self.begin(link)
+
+    def following(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Another system comes as it is, with its own floor."""
+        system = values.get("system", self.system)
+        if system == self.system or system not in self._by_system:
+            return values
+        own = max(self._axes[system].low, self._by_system[system].pipeline.floor)
+        return {"system": system, "moved": {}, "min_score": own, **values}
+
+    def adapt(self) -> None:
+        if self.system in self._axes:
+            axis = self._axes[self.system]
+            self.spans = {"min_score": [axis.low, axis.high]}
+
+    def check(self, name: str) -> None:
+        super().check(name)
+        if name == "moved" and self.moved:
+            with_settings(self._by_system[self.system].pipeline, _as_text(self.moved))
+
+    def wanted(self, chosen: Selection) -> Mapping[str, Any]:
+        """The selected system and question, and the mark of the selected chunk."""
+        wanted = {"system": chosen.system, "question": chosen.question}
+        shown = {name: value for name, value in wanted.items() if value in self.options[name]}
+        return {**shown, "chunk": chosen.chunk.id if chosen.chunk else ""}
+
+    def choice(self, changed: set[str]) -> dict[str, Any]:
+        """A candidate selects its chunk, its question and its system."""
+        chosen = super().choice(changed)
+        every = (chunk for trace in _traces(self.evaluation) for chunk in trace.chunks)
+        if "chunk" in changed and (chunk := next((one for one in every if one.id == self.chunk), None)):
+            chosen |= {"chunk": chunk, "question": self.question, "system": self.system}
+        return chosen
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """The evaluation of the chosen system with the parameters that were moved, but for the floor."""
+        return self._evaluated(*self._key)
+
+    @property
+    def _key(self) -> tuple[str, tuple[tuple[str, float], ...]]:
+        return self.system, tuple(sorted(self.moved.items()))
+
+    @property
+    def scores(self) -> Scores:
+        return self._scored(*self._key)
+
+    @property
+    def reaches(self) -> Reaches:
+        """The highest score that each leg of the chosen system can reach alone."""
+        return reaches(self.evaluation.pipeline)
+
+    @property
+    def outcome(self) -> Outcome:
+        """What passes the floor."""
+        return self.scores.at(self.min_score)
+
+    @property
+    def hits(self) -> int:
+        """The number of questions with a hit at this floor."""
+        return self.outcome.hits.hits
+
+    @property
+    def floor_text(self) -> str:
+        """The floor with all of its decimals."""
+        return number_text(self.min_score, self._axes[self.system].step)
+
+    @property
+    def sentence(self) -> str:
+        outcome = self.outcome
+        hits, silent = outcome.hits, outcome.silent
+        empty = (
+            f"and nothing is returned for {silent.hits} of {silent.n} unanswerable questions."
+            if silent.n
+            else "and no question is known to be unanswerable."
+        )
+        said = f"At {self.floor_text}, {hits.hits} of {hits.n} questions hit, {_precision(outcome)},"
+        return " ".join([said, empty, *_reach_sentences(self.reaches, self.min_score)])
+
+    @property
+    def table(self) -> Table:
+        own = self.scores.floor
+        columns = [self._column(floor) for floor in (self.min_score, own)]
+        return Table(
+            f"{self.system}: what passes the floor",
+            ("", f"at {self.floor_text}", f"its own floor: {own:g}" if isfinite(own) else "without a floor"),
+            tuple((name, *(column[name] for column in columns)) for name in columns[0]),
+        )
+
+    def _column(self, floor: float) -> dict[str, str]:
+        outcome = self.scores.at(floor)
+        return {
+            "questions with a hit": f"{outcome.hits.hits} of {outcome.hits.n}",
+            "returned chunks of the right file": f"{outcome.right.hits} of {outcome.right.n}",
+            "precision": "–" if outcome.precision is None else f"{outcome.precision:.1%}",
+            "unanswerable, nothing returned": f"{outcome.silent.hits} of {outcome.silent.n}",
+        }
+
+    @property
+    def code(self) -> str:
+        moved = _as_text(self.moved)
+        return "\n".join(
+            [
+                "import workbench as wb",
+                *(["from workbench.retrieval.settings import with_settings"] if moved else []),
+                "",
+                *pipeline_code(self._by_system[self.system].pipeline),
+                *([f"pipeline = with_settings(pipeline, {moved!r})"] if moved else []),
+                f"pipeline = pipeline.asking(min_score={self.min_score!r})",
+                "[evaluated] = wb.evaluate(questions, [pipeline], index)",
+                "print(evaluated.overall, evaluated.silent)",
+            ]
+        )
+
+    def _evaluate(self, system: str, moved: tuple[tuple[str, float], ...]) -> Evaluation:
+        there = self._by_system[system]
+        if not moved:
+            return there
+        if there.index is None:
+            raise InputError(
+                f"The evaluation of {system} does not know its index.", "Evaluate with workbench.evaluate()."
+            )
+        asked = QuestionSet(
+            questions=tuple(one.question for one in there.asked),
+            controls=tuple(Unanswerable(question=one.question) for one in there.controls),
+        )
+        pipeline = with_settings(there.pipeline, _as_text(dict(moved)))
+        return evaluate(asked, [pipeline], there.index)[0]
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        part = declared_module("diagram", "reliability")
+        moved = {self.system: self.evaluation} if self.moved else {}
+        return lab_data([
+            (one, self._axes[one.pipeline.name], reaches(one.pipeline), part and part.diagram_data(one))
+            for one in (self._by_system | moved).values()
+        ])  # fmt: skip
+
+    def pressed(self, button: Mapping[str, Any]) -> None:
+        """Searches with the settings of the page, which cannot compute them."""
+        self.show()
+
+
+def _traces(evaluation: Evaluation) -> list[Any]:
+    return [*(one.trace for one in evaluation.asked), *evaluation.controls]
+
+
+def _first_missed(evaluation: Evaluation) -> str:
+    """The first question whose right file is a candidate and not returned, or else the first of all."""
+    missed = (
+        one.trace.question
+        for one in evaluation.asked
+        if not one.hit and any(chunk.path == one.question.target for chunk in one.trace.chunks)
+    )
+    return next(missed, _traces(evaluation)[0].question)
+
+
+def _as_text(moved: Mapping[str, float]) -> list[str]:
+    return [f"{name}={value!r}" for name, value in moved.items()]
+
+
+def _reach_sentences(reaches: Reaches, floor: float) -> list[str]:
+    """What one leg alone can reach; one sentence where the stages say for no leg."""
+    if all(reaches.get(leg, True) is None for leg in LEGS):
+        return ["What one leg alone can reach also depends on the texts."]
+    return [f"{reach_words(leg, reaches, floor).capitalize()}." for leg in LEGS]
+
+
+def _precision(outcome: Outcome) -> str:
+    if outcome.precision is None:
+        return "no question returns anything"
+    right = outcome.right
+    return (
+        f"{right.hits} of {right.n} returned chunks are of the right file (precision {outcome.precision:.0%})"
+    )

@@ -1,0 +1,319 @@
+"""The state of the question explorer: one question, two systems, and why a file is in their lists or not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import traitlets
+
+from workbench.contracts import Index
+from workbench.errors import InputError, WorkbenchError, unknown_name
+from workbench.records import Candidate, Fate, Trace
+from workbench.registry import part_of
+from workbench.retrieval.cutoff import MinScore
+from workbench.retrieval.explain import Explanation, explain, formula_lines
+from workbench.retrieval.formula_export import exported
+from workbench.retrieval.pipeline import Pipeline, search
+from workbench.retrieval.query import check_question
+from workbench.retrieval.settings import with_settings
+from workbench.systems.catalogue import SYSTEMS, default_system
+from workbench.tables import ABSENT, Table
+from workbench.views.living.as_code import GIVEN
+from workbench.views.living.data import Chunks, trace_data
+from workbench.views.living.selection import Link, Selection
+from workbench.views.living.state import State, setting
+
+SIDES = ("left", "right")
+
+
+def beside(left: Trace, right: Trace) -> list[tuple[Candidate | None, Candidate | None]]:
+    """Pairs of the same chunk's candidates in two searches (None if absent); the left search comes first.
+
+    If one search returns whole notes and the other chunks, a note is paired with its best chunk.
+    """
+    of_notes = any(chunk.id == chunk.path for chunk in (*left.chunks, *right.chunks))
+
+    def key(one: Candidate) -> str:
+        return one.chunk.path if of_notes else one.chunk.id
+
+    theirs = {key(one): one for one in reversed(right.candidates)}
+    pairs = [(one, theirs.pop(key(one), None)) for one in left.candidates]
+    taken = {other.position for _, other in pairs if other}
+    return [*pairs, *((None, one) for one in right.candidates if one.position not in taken)]
+
+
+def scored(trace: Trace, one: Candidate) -> bool:
+    """Whether the candidate got the score that the trace is ranked by: it was not dropped before."""
+    if not isfinite(one.score):
+        return False
+    writer = next((n for n, stage in enumerate(trace.stages) if trace.ranked_by in stage.writes()), -1)
+    return one.drop is None or trace.place_of(one.drop.stage) > writer
+
+
+GROUPS = {"am": "AutoMem", "bm": "Basic Memory", "engine": "fusions of other engines", "qmd": "QMD"}
+"""The groups of systems whose names begin with less than a word."""
+
+SHIPPED_AND_FIXED = ("openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf+minmax")
+SCORE = "score = "
+
+
+class ExplorerState(State):
+    """The settings of the question explorer, and the two searches: see `QuestionExplorer`."""
+
+    name, view, main = "question-explorer", "explorer", "question"
+    asks = ("question", "target", "left", "right", "moved")
+    selects: Mapping[str, str] = {
+        "question": "question",
+        "target": "file",
+        "left": "system",
+        "right": "system",
+    }
+    question = setting(traitlets.Unicode())
+    target = setting(traitlets.Unicode())
+    left = setting(traitlets.Unicode())
+    right = setting(traitlets.Unicode())
+    moved = setting(traitlets.Dict(traitlets.Dict()))
+    side = setting(traitlets.Unicode(SIDES[0]))
+    chunk = setting(traitlets.Unicode())
+
+    index: Index
+    pipelines: Mapping[str, Pipeline]
+    traces: tuple[Trace, Trace]
+    searched: list[Pipeline]
+    explanations: tuple[Explanation, Explanation] | None
+
+    def __init__(
+        self,
+        index: Index,
+        question: str,
+        target: str = "",
+        systems: Sequence[str] = SHIPPED_AND_FIXED,
+        pipelines: Mapping[str, Pipeline] = SYSTEMS,
+        link: Link = True,
+    ) -> None:
+        left, right = systems
+        super().__init__(question=question, target=target, left=left, right=right)
+        self.index, self.pipelines = index, pipelines
+        self._documents = index.documents() or ()
+        self._saved, self._answer = "", 0
+        self.options = {"left": list(pipelines), "right": list(pipelines), "side": list(SIDES)}
+        self.begin(link)
+
+    @property
+    def asked_for(self) -> str:
+        """The file to explain; empty for none."""
+        return self.target.strip()
+
+    def save_case(self, folder: Path | None = None) -> Path:
+        """Saves a search as a case: that of the first system that misses the file, or else the left one.
+
+        `folder` is where the notebook runs, if it is None. Raises InputError without a file to explain.
+        """
+        if self.explanations is None:
+            raise InputError("A case needs the file that you expect.", "Name it as the file to explain.")
+        saved: Path = part_of("save", "case").save_trace_beside(
+            folder or Path.cwd(), self.traces[self.failed], self.index, self.asked_for
+        )
+        return saved
+
+    @property
+    def failed(self) -> int:
+        """The place of the first system that misses the file to explain; of the left one if none does."""
+        missed = [one.fate is not Fate.RETURNED for one in self.explanations or ()]
+        return missed.index(True) if True in missed else 0
+
+    def pressed(self, button: Mapping[str, Any]) -> None:
+        """Saves a case when the page's button is pressed, and says where, or why not."""
+        try:
+            self._saved = f"Saved: {self.save_case()}"
+        except WorkbenchError as error:
+            self._saved = f"{error.problem} {error.remedy}"
+        self.show()
+
+    def following(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Another system comes without what was moved on its side."""
+        new = [side for side in SIDES if values.get(side, getattr(self, side)) != getattr(self, side)]
+        if not new:
+            return values
+        return {"moved": {side: moved for side, moved in self.moved.items() if side not in new}, **values}
+
+    def look(self) -> None:
+        """Searches with both systems, and explains the file's fate in each."""
+        question = check_question(self.question)
+        pipelines = [self._set(side) for side in SIDES]
+        left, right = (search(question, one, self.index) for one in pipelines)
+        explanations = None
+        if self.asked_for:
+            one, other = (explain(trace, self.index, self.asked_for) for trace in (left, right))
+            explanations = one, other
+        self.traces, self.explanations, self.searched = (left, right), explanations, pipelines
+
+    def _set(self, side: str) -> Pipeline:
+        """The system of a side with the settings that were moved there."""
+        return with_settings(self.pipelines[getattr(self, side)], self._moved(side))
+
+    def _moved(self, side: str) -> list[str]:
+        return [f"{name}={value!r}" for name, value in self.moved.get(side, {}).items()]
+
+    def show(self) -> None:
+        """Brings the current searches and words to the page, which waits for them."""
+        self._answer += 1
+        super().show()
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """The two searches for the page."""
+        chunks = Chunks()
+        pairs = zip(self.searched, self.traces, strict=True)
+        sides = [_side(pipeline, trace, chunks) for pipeline, trace in pairs]
+        for side, one in zip(sides, self.explanations or (), strict=False):
+            side["why"] = one.text()
+        return {
+            "question": self.traces[0].question,
+            "target": self.asked_for,
+            "sentence": self.sentence,
+            "saved": self._saved,
+            "answer": self._answer,
+            "files": [one.path for one in self._documents],
+            "groups": list(_groups(self.pipelines)),
+            "sides": sides,
+            "chunks": chunks.data,
+            "code": self.code,
+        }
+
+    def wanted(self, chosen: Selection) -> Mapping[str, Any]:
+        """The selected question, the selected file to explain, and the mark of the selected chunk.
+
+        The selected system goes to the left, unless it is already shown on one side.
+        """
+        new_system = chosen.system in self.pipelines and chosen.system not in (self.left, self.right)
+        wanted = {
+            "question": chosen.question, "target": chosen.file, "left": chosen.system * new_system,
+        }  # fmt: skip
+        shown = {name: value for name, value in wanted.items() if value}
+        return {**shown, "chunk": chosen.chunk.id if chosen.chunk else ""}
+
+    def choice(self, changed: set[str]) -> dict[str, Any]:
+        """A candidate of a list selects its chunk, its question and its system."""
+        chosen = super().choice(changed)
+        trace = self.traces[SIDES.index(self.side)]
+        if "chunk" in changed and (
+            chunk := next((one for one in trace.chunks if one.id == self.chunk), None)
+        ):
+            chosen |= {"question": trace.question, "chunk": chunk, "system": getattr(self, self.side)}
+        return chosen
+
+    @property
+    def sentence(self) -> str:
+        """What each system returns, the fate of the file, and what the figure leaves out."""
+        said = [_outcome(trace) for trace in self.traces]
+        if self.explanations:
+            said.append(_fates_sentence(*self.explanations, [one.path for one in self._documents]))
+        for trace in self.traces:
+            if early := sum(not scored(trace, one) for one in trace.candidates):
+                said.append(
+                    f"{trace.system} drops {early} before they have a score: they are in the table only."
+                )
+        return " ".join(said)
+
+    @property
+    def table(self) -> Table:
+        """Every candidate of the two searches: its position, how its score was computed, and its fate."""
+        left, right = self.traces
+        return Table(
+            f"Every candidate for “{left.question}”: position, score and fate",
+            ("chunk", left.system, "fate", right.system, "fate"),
+            tuple(
+                (_place(one, other), *_cells(left, one), *_cells(right, other))
+                for one, other in beside(left, right)
+            ),
+        )
+
+    @property
+    def code(self) -> str:
+        left, right = self.left, self.right
+        given = (
+            "" if self.pipelines is SYSTEMS else "# `pipelines` are the systems that the widget was given.\n"
+        )
+        pipelines = "wb.SYSTEMS" if self.pipelines is SYSTEMS else "pipelines"
+        moved = [self._moved(side) for side in SIDES]
+        settings = ["from workbench.retrieval.settings import with_settings"] if any(moved) else []
+        lines = [
+            f"{GIVEN}{given}import workbench as wb",
+            *settings,
+            "",
+            f"systems = [{pipelines}[name] for name in ({left!r}, {right!r})]",
+            *(f"systems[{n}] = with_settings(systems[{n}], {some})" for n, some in enumerate(moved) if some),
+            f"traces = [wb.search({self.traces[0].question!r}, system, index) for system in systems]",
+            "fates = [{one.chunk.id: one.fate for one in trace.candidates} for trace in traces]",
+            "for trace in traces:",
+            "    wb.show(trace)",
+        ]
+        if self.asked_for:
+            lines += [
+                f"explanations = [wb.explain(trace, index, {self.asked_for!r}) for trace in traces]",
+                "for explanation in explanations:",
+                "    wb.show(explanation)",
+            ]
+        return "\n".join(lines)
+
+
+def _outcome(trace: Trace) -> str:
+    if not trace.chunks:
+        return f"{trace.system}: no leg brought a candidate."
+    counts = Counter(one.fate for one in trace.candidates)
+    dropped = [f"{counts[fate]} {fate}" for fate in Fate if counts[fate] and fate is not Fate.RETURNED]
+    rest = f" ({', '.join(dropped)})" if dropped else ""
+    return f"{trace.system} returns {counts[Fate.RETURNED]} of {len(trace.chunks)} candidates{rest}."
+
+
+def _fates_sentence(left: Explanation, right: Explanation, files: Sequence[str]) -> str:
+    if left.fate is Fate.NEVER_INDEXED:
+        near = unknown_name("file", left.target, files, "").problem if files else "There is no such file."
+        return f"{near} Choose a file from the list, or index this one."
+    if left.fate is right.fate:
+        return f"{left.target} is {left.fate} in both."
+    return f"{left.target} is {left.fate} on the left, {right.fate} on the right."
+
+
+def _place(one: Candidate | None, other: Candidate | None) -> str:
+    there = one or other
+    return there.chunk.place if there else ABSENT
+
+
+def _cells(trace: Trace, one: Candidate | None) -> tuple[str, str]:
+    if one is None:
+        return ABSENT, "no candidate"
+    formulas = (line.removeprefix(SCORE) for line in formula_lines(trace, one) if line.startswith(SCORE))
+    score = next(formulas, f"{one.score:.4g}") if scored(trace, one) else f"{ABSENT} (dropped before)"
+    return f"{one.position}. {score}", one.fate.value
+
+
+def _side(pipeline: Pipeline, trace: Trace, chunks: Chunks) -> dict[str, Any]:
+    """One search for the page; `floor` names the parameter of its floor, and `column` what that cuts."""
+    floor = next((stage for stage in pipeline.stages if isinstance(stage, MinScore)), None)
+    made = exported(pipeline, trace.columns)
+    return {
+        "pipeline": made | {"system": trace.system},
+        "traces": [trace_data(trace, made, chunks)],
+        "floor": f"{floor.slot}.floor" if floor else "",
+        "own": floor.floor if floor else None,
+        "column": floor.of if floor else "",
+        "why": "",
+    }
+
+
+def _groups(pipelines: Mapping[str, Pipeline]) -> Iterator[dict[str, Any]]:
+    """The systems to choose from: the usual ones first, then the others by the word that they begin with."""
+    usual = [*SHIPPED_AND_FIXED, default_system(), "openclaw-2026.2.13-vector-only", "openclaw-2026.9.6"]
+    first = [name for name in dict.fromkeys(usual) if name in pipelines]
+    if first:
+        yield {"label": "the usual ones", "names": first}
+    others = sorted(name for name in pipelines if name not in first)  # by name: none of them is imported
+    for label, names in groupby(others, key=lambda name: name.partition("-")[0]):
+        yield {"label": GROUPS.get(label, label), "names": list(names)}
