@@ -170,6 +170,11 @@ def reranker_named(text: str) -> Reranker | RerankerOfIndex:
     return known.make(rest)
 
 
+def has_reranker(pipeline: Pipeline, reranker: Reranker | RerankerOfIndex) -> bool:
+    """Whether the pipeline asks this reranker already."""
+    return any(isinstance(one, Rerank) and one.reranker == reranker for one in pipeline.stages)
+
+
 RERANKED = "+rerank"
 """The end of the name of a system with a reranker."""
 

@@ -229,7 +229,10 @@ def test_a_reader_decides_what_is_answered_and_its_file_names_it(run: Run, tmp_p
         judge = f"judge:some@{address}"
         told = run("calibrate", *asked, "--rerank", judge, "--save", file, "--json").json()
         every = run("search", HUB, *asked, "--rerank", judge, "--json").json()
-        answered = run("search", HUB, *asked, "--set", f"calibration={file}", "--json").json()
+        by_file = ["search", HUB, *asked, "--set", f"calibration={file}", "--json"]
+        refused = run(*by_file)
+        answered = run(*by_file, "--rerank", judge).json()
+    assert (refused.code, f"give it again: --rerank {judge}" in refused.err) == (2, True)
     kept = load(file)
     assert (kept.system, kept.rerank, told["system"]) == (FIXES, judge, f"{FIXES}+rerank")
     assert told["thresholds"] == {"floor.floor": kept.thresholds["floor"]}

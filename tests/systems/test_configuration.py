@@ -371,12 +371,14 @@ def test_a_configuration_replaces_defaults(run: Run, tmp_path: Path, monkeypatch
     assert "read as a file of OpenClaw 2026.2.13, because 2026.2.13 wrote the file." in shown.err
     assert "asks for ollama at http://gpu:9, an address that you have not named" in shown.err
     assert run("show", "openclaw-2026.2.13", "--json").json()["name"] == "openclaw-2026.2.13"
-    refused = run("--config", file, "index")
+    refused = run("--config", file, "index", root)
     assert refused.code == 2
     assert "at http://gpu:9, an address that you have not named" in refused.err
     assert "--base-url http://gpu:9" in refused.err
     assert os.environ["OLLAMA_HOST"] == ""
     named = run("--config", file, "--base-url", "http://gpu:9", "index")
+    assert (named.code, f"names the memory {root}, which you have not named" in named.err) == (2, True)
+    named = run("--config", file, "--base-url", "http://gpu:9", "index", root)
     assert named.code == 4
     assert "ollama/m failed" in named.err
     assert "http://gpu:9" in named.err

@@ -22,6 +22,7 @@ from workbench.cli.output import print_error, print_output
 from workbench.errors import InputError
 from workbench.registry import part_of
 from workbench.safe_text import counted
+from workbench.trust import check_named, named_by_user
 
 if TYPE_CHECKING:
     from workbench.measure.questions import QuestionSet
@@ -59,11 +60,57 @@ class Group(typer.core.TyperGroup):
         return None if row is None else command_of(row)
 
 
+class Command(typer.core.TyperCommand):
+    """A command that knows what the user has typed: nothing else that a file names is used."""
+
+    def invoke(self, ctx: Any) -> Any:
+        with named_by_user(*_typed_values(ctx)):
+            _check_configured(ctx)
+            return super().invoke(ctx)
+
+
+def _typed_values(context: Any) -> Iterator[str]:
+    """What the user has typed as values of options and arguments, of the command and before it."""
+    while context is not None:
+        for name, value in context.params.items():
+            if _source(context, name) in ("COMMANDLINE", "PROMPT"):
+                yield from map(str, value if isinstance(value, list | tuple) else (value,))
+        context = context.parent
+
+
+def _source(context: Any, name: str) -> str:
+    source = context.get_parameter_source(name)
+    return "" if source is None else str(source.name)
+
+
+CONFIGURED = {
+    "model": "model", "memory": "memory", "folder": "memory", "extra": "extra path", "sessions": "sessions"
+}  # fmt: skip
+"""Parameters that get their values from a `--config` file, and must then be typed too; what each one is."""
+
+
+def _check_configured(context: Any) -> None:
+    """Raises InputError for a model, or a path, that this command would take from a `--config` file."""
+    file, made, named = CONFIG_FILE.get(), context.obj, []
+    for option in context.command.params:
+        if option.name in CONFIGURED and _source(context, option.name) == "DEFAULT_MAP":
+            flag = f"{option.opts[0]} " if option.param_type_name == "option" else ""
+            value = context.params[option.name]
+            given = map(str, value if isinstance(value, list | tuple) else (value,))
+            named += [(CONFIGURED[option.name], one, f"{flag}{one}") for one in given]
+    if made is not None and any(what == "model" for what, *_ in named):
+        for address in made.unnamed_addresses().values():
+            raise InputError(*unnamed_message(made, address))
+        if made.has_named_address:
+            named = [one for one in named if one[0] != "model"]
+    check_named(file or "", named)
+
+
 def command_of(row: Row) -> Any:
     """The command or the group of a row. Raises InputError if a feature or a package is not there."""
     if row.is_group:
         return Group(name=row.name, help=row.sentence, no_args_is_help=True, rich_markup_mode=None)
-    info = CommandInfo(row.name.rpartition(" ")[2], callback=shared_options(row.function()))
+    info = CommandInfo(row.name.rpartition(" ")[2], cls=Command, callback=shared_options(row.function()))
     return typer.main.get_command_from_info(info, pretty_exceptions_short=False, rich_markup_mode=None)
 
 
@@ -100,6 +147,14 @@ Extra = Annotated[
 ]
 ClusterAddress = Annotated[
     str | None, typer.Option("--cluster", help="Work on a Dask cluster: its scheduler, tcp://HOST:8786.")
+]
+QuestionModel = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        help="The model that an index from elsewhere names: a provider's, or a local one of your own. "
+        "It is asked for once.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Question = Annotated[str, typer.Argument(help="The question.")]
@@ -188,6 +243,7 @@ class IndexOptions:
     memory: Memory = SAMPLE
     index_file: IndexFile = None
     re_embed: ReEmbed = False
+    question_model: QuestionModel = None
 
     @contextmanager
     def opened(self) -> Iterator[OpenIndex]:
@@ -264,10 +320,13 @@ class RerankOptions(SystemOptions):
         """Each system, followed by itself with the reranker if there is one."""
         if self.rerank is None:
             return systems
-        from workbench_plugins.rerank import reranker_named, with_reranker
+        from workbench_plugins.rerank import has_reranker, reranker_named, with_reranker
 
         reranker = reranker_named(self.rerank)
-        return [both for one in systems for both in (one, with_reranker(one, reranker))]
+        made: list[Pipeline] = []
+        for one in systems:  # the file of a calibration may have brought this reranker already
+            made += [one] if has_reranker(one, reranker) else [one, with_reranker(one, reranker)]
+        return made
 
 
 def labelled(memory: str, questions: Path | None) -> QuestionSet:

@@ -12,11 +12,12 @@ import json
 import os
 import re
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from workbench.errors import InputError
 from workbench.memory.files import replaced
+from workbench.trust import is_named
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,23 @@ def remember(index_path: Path, chosen: Choices) -> None:
     kept_or_chosen = os.path.exists(_file(index_path)) or chosen.extra or chosen.model
     if kept_or_chosen and chosen != choices_for(index_path):
         keep_json(_file(index_path), asdict(chosen))
+
+
+def check_model(index_path: Path, model: str, address_variable: str = "") -> None:
+    """Raises InputError for a model that only a file names: one that the user has not used with it here.
+
+    A model that the user names now is remembered. `index_path` may be any file that holds vectors. The model
+    of a provider may be any if its address is the user's own: the environment has it in `address_variable`.
+    """
+    chosen = choices_for(index_path)
+    if chosen.model == model or os.environ.get(address_variable):
+        return
+    if not is_named(model):
+        raise InputError(
+            f"The index {index_path} names the model {model!r}, which you have not used with it here.",
+            f"If you trust that model, give it once with the same command: --model {model}",
+        )
+    remember(index_path, replace(chosen, model=model))
 
 
 def keep_json(file: Path, value: object) -> None:

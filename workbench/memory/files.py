@@ -121,10 +121,10 @@ def read_document(place: Place, path: str) -> Document:
 def read_input(path: str | os.PathLike[str], what: str, most: int) -> str:
     """The text of a file that the user has named; messages call it `what`.
 
-    Raises InputError for a file that cannot be read, has more than `most` bytes, or is not UTF-8.
+    Raises InputError for what is no plain file, cannot be read, has more than `most` bytes, or is not UTF-8.
     """
     try:
-        with Path(path).open("rb") as file:
+        with open_named(path) as file:
             data = file.read(most + 1)
         if len(data) > most:
             raise InputError(f"{what} {path} has more than {most:,} bytes.", "Split it into smaller files.")
@@ -133,6 +133,19 @@ def read_input(path: str | os.PathLike[str], what: str, most: int) -> str:
         raise InputError(f"{what} {path} cannot be read: {error.strerror}.", "Check the path.") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{what} {path} is not UTF-8: {error}.", "Convert it to UTF-8.") from None
+
+
+@contextmanager
+def open_named(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Opens a plain file that the user has named; a link in its path is the user's own.
+
+    Raises OSError for anything else. A named pipe would make the reader wait for ever.
+    """
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+        mode = os.fstat(file.fileno()).st_mode
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EISDIR if stat.S_ISDIR(mode) else errno.ENXIO, "not a plain file")
+        yield file
 
 
 def is_utf8(name: str) -> bool:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from workbench.contracts import Index
 from workbench.errors import InputError, WorkbenchError
-from workbench.memory.choices import choices_for, index_home
+from workbench.memory.choices import check_model, index_home
 from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import PACKAGED_MODEL, Embedder, LocalEmbedder, local_embedder
 from workbench.memory.embedding.named import remembered
@@ -41,15 +41,17 @@ def opened_embedder(store: IndexStore, embedder: Embedder | None = None) -> Embe
     """The embedder that made the store: `embedder` when given, or else the model that the store names.
 
     Raises InputError, and closes the store, when that would give other vectors than the stored ones, and for
-    a local model that the user has not chosen for this index.
+    a model of a file that the user has not chosen for this index.
     """
     try:
         with store.reading():
             settings = store.settings
             if embedder is None:
                 embedder = remembered(settings.model, settings.revision, settings.dimensions)
-            if embedder is None:
-                embedder = _local(store.name, settings)
+                if embedder is None:
+                    embedder = _local(store.name, settings)
+                elif getattr(embedder, "remote", False) and Path(store.name).is_file():
+                    check_model(Path(store.name), settings.model, getattr(embedder, "url_variable", ""))
             check_same(store, Settings(embedder.name, embedder.revision, 0, settings.chunker))
     except WorkbenchError:
         store.close()
@@ -65,11 +67,8 @@ def _local(name: str, settings: Settings) -> LocalEmbedder:
             "the workbench cannot load by its name.",
             "Give that embedder to open_index(), or build again: workbench index FOLDER --rebuild",
         )
-    if settings.model not in (PACKAGED_MODEL, choices_for(Path(name)).model):
-        raise InputError(
-            f"The index {name} names the model {settings.model!r}, which you have not used with it here.",
-            f"If you trust that model: workbench index FOLDER --index {name} --model {settings.model}",
-        )
+    if settings.model != PACKAGED_MODEL:
+        check_model(Path(name), settings.model)
     return local
 
 

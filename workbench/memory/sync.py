@@ -129,8 +129,9 @@ def index_folder(
         beside, every = _sources(root, place, like, extra, sources)
         embedder = embedder or LocalEmbedder(reading=_reading_for(place, every, rebuild).reading)
         settings = Settings(embedder.name, embedder.revision, embedder.dimensions, chunker.name)
-        model = embedder.name if isinstance(embedder, LocalEmbedder) else PACKAGED_MODEL
-        chosen = Choices(str(root), beside, "" if model == PACKAGED_MODEL else model)
+        by_name = isinstance(embedder, LocalEmbedder) or getattr(embedder, "remote", False)
+        model = embedder.name if by_name and embedder.name != PACKAGED_MODEL else ""
+        chosen = Choices(str(root), beside, model)
         first, given = not place.exists(), extra is not None
         later = vectors_later and isinstance(place, SQLitePlace) and isinstance(embedder, LocalEmbedder)
         work = Work(

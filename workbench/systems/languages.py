@@ -13,11 +13,13 @@ from workbench.retrieval.pipeline import Pipeline
 class Language(ABC):
     """A language of settings; `endings` are those of its files, whose names are names of systems.
 
-    All methods raise InputError for what cannot be used.
+    `reads_files` says whether the value of a key is the name of a file, which only a user may give. All
+    methods raise InputError for what cannot be used.
     """
 
     name: str
     endings: tuple[str, ...]
+    reads_files: bool = False
 
     @abstractmethod
     def system(self, file: str) -> Pipeline:

@@ -18,6 +18,7 @@ from workbench.cli.app import (
     IndexFile,
     Memory,
     Question,
+    QuestionModel,
     ReEmbed,
     Settings,
     SystemOptions,
@@ -57,6 +58,7 @@ class FileOptions:
     extra: Extra = None
     index_file: IndexFile = None
     workspace: Workspace = None
+    question_model: QuestionModel = None
 
     def tools(self, **more: Any) -> AgentTools:
         """The agent's tools with these options. Raises InputError with the choices for an unknown one."""

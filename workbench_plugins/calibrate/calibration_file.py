@@ -26,6 +26,7 @@ from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.settings import with_settings
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.languages import Language
+from workbench.trust import check_named
 from workbench_plugins.calibrate.calibrated import Calibrated
 from workbench_plugins.calibrate.floors import with_floor
 from workbench_plugins.rerank import RERANKED, reranker_named, with_reranker
@@ -141,12 +142,16 @@ def calibrated_by(pipeline: Pipeline, file: str) -> Pipeline:
             f"Name that system, -s {made.system}, or calibrate this one.",
         )
     if made.rerank:
+        if ":" in made.rerank:  # an address, the name of a model or a folder
+            check_named(file, [("reranker", made.rerank, f"--rerank {made.rerank}")])
         pipeline = with_reranker(pipeline, reranker_named(made.rerank))
     floored = with_floor(pipeline, made.on)
     stage = next(one for one in floored.stages if isinstance(one, Floor))
     settings = [f"{stage.slot}.{name}={value!r}" for name, value in made.thresholds.items()]
     changed = with_settings(floored, settings)
-    return changed.with_new_stage(MadeFor(made.model, made.memory, made.promise), before=stage.slot)
+    # First of all stages: another index is refused before a leg or a reranker sends anything.
+    first = changed.stages[0].slot
+    return changed.with_new_stage(MadeFor(made.model, made.memory, made.promise), before=first)
 
 
 class CalibrationFile(Language):
@@ -154,6 +159,7 @@ class CalibrationFile(Language):
 
     name = KEY
     endings = (SUFFIX,)
+    reads_files = True
 
     def system(self, file: str) -> Pipeline:
         """The system that a calibration was made for, with its thresholds; another one is refused."""

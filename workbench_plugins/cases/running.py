@@ -26,7 +26,7 @@ from workbench.retrieval.pipeline import Change, Difference, Pipeline, search
 from workbench.retrieval.settings import has_parameter, with_settings
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.history import changes_of, line_of
-from workbench.systems.languages import is_configuration, with_keys_of_any_language
+from workbench.systems.languages import LANGUAGES, is_configuration, with_keys_of_any_language
 from workbench_plugins.cases.case_index import beside, opened_memory
 from workbench_plugins.cases.case_results import Answered, CaseRun, Matrix
 from workbench_plugins.cases.model import Case, CaseQuestion, CaseSystem, Expected, Observed, read_plain
@@ -47,6 +47,7 @@ def pipeline_of_case(system: CaseSystem, folder: Path | None = None) -> Pipeline
             f"The system {system.name} is the name of a file.",
             "Put the file beside the case: system: {openclaw: {file: openclaw.json}}",
         )
+    _check_settings(system)
     pipeline = SYSTEMS.named(system.name)
     known = changes_of(system.name) if system.changes else {}
     for name in system.changes:
@@ -57,8 +58,19 @@ def pipeline_of_case(system: CaseSystem, folder: Path | None = None) -> Pipeline
     return with_settings(pipeline.asking(system.limit, system.min_score), slots)
 
 
+def _check_settings(system: CaseSystem) -> None:
+    """Raises InputError for a setting of a case that names a file: a case reads none outside its folder."""
+    for setting in system.settings:
+        if any(one.reads_files and one.key_of(setting) for one in LANGUAGES.values()):
+            raise InputError(
+                f"The setting {setting} of a case names a file.",
+                "Write the thresholds of that file as settings of the case.",
+            )
+
+
 def _adapted(pipeline: Pipeline, system: CaseSystem) -> Pipeline:
     """Another pipeline with the limit and floor of a system, and with those of its settings that fit."""
+    _check_settings(system)
     (pipeline,), slots = with_keys_of_any_language([pipeline], system.settings, leave_out=True)
     asked = pipeline.asking(system.limit, system.min_score)
     return with_settings(asked, [one for one in slots if has_parameter(asked, one.partition("=")[0])])

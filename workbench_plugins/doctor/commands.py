@@ -120,6 +120,7 @@ def held_at(store: str, index_path: Path | None = None) -> Held | None:
 def examine_store(held: Held, notes: Path | None = None, model: str | None = None) -> list[Check]:
     """The faults of a store, one check each, and below them what it holds."""
     embedder = None if model is None else embedder_named(model)
+    held = held if notes is None else replace(held, folder=notes)
     found = [
         Check(
             one.kind,
@@ -130,7 +131,7 @@ def examine_store(held: Held, notes: Path | None = None, model: str | None = Non
             example=one.example,
             repair=one.repair,
         )
-        for one in faults(held, embedder, notes)
+        for one in faults(held, embedder)
     ]
     chunks, model_named = counted(len(held.ids), "chunk"), held.model or "no model named"
     description = f"{held.name}: {held.kind} store, {chunks}, {model_named}"

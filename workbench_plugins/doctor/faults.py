@@ -5,6 +5,7 @@ A store without a fault has no finding. How much of its texts the model has read
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +27,7 @@ from workbench.memory.embedding.local import (
     Truncated,
     local_embedder,
 )
-from workbench.memory.files import content_hash, list_files
+from workbench.memory.files import LARGEST_FILE, Place, content_hash, list_files, open_below, open_named
 from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.vector_check import SAME_VECTOR, cosines_again
@@ -100,13 +101,20 @@ def faults(
 
 def facts(held: Held) -> list[str]:
     """What is no fault but limits answers: the share of the texts that the model has read."""
+    told = []
+    if held.says_folder and not held.folder:
+        told.append(
+            f"The file names the folder {held.says_folder}, which was not read. If its notes are there: "
+            f"--notes {held.says_folder}"
+        )
     if not held.shares or min(held.shares) >= 1:
-        return []
+        return told
     part = sum(share < 1 for share in held.shares)
     mean = sum(held.shares) / len(held.shares)
     return [
+        *told,
         f"The model has read {mean:.0%} of a chunk on average, and {counted(part, 'chunk')} only in part. To "
-        "read all: workbench index FOLDER --reading windowed --rebuild"
+        "read all: workbench index FOLDER --reading windowed --rebuild",
     ]
 
 
@@ -131,14 +139,15 @@ def _files(held: Held, folder: Path | None) -> Iterator[Fault]:
         yield from _fault(held, "ghosts", "Chunks belong to no file", lost, len(held.ids))
     if folder is None or not folder.is_dir():
         return
-    known = sorted(held.hashes or {*filter(None, held.paths)})
-    texts = {path: _text(folder / path) for path in known}
+    there = _there(held, folder)
+    named = sorted(held.hashes or {*filter(None, held.paths)})
+    known = [path for path in named if path in there or _inside(folder, path)]
+    texts = {path: _text(folder, path) for path in known}
     gone = {path for path, text in texts.items() if text is None}
     ghosts = [path for path in held.paths if path in gone] or sorted(gone)
     repair = held.repair.removesuffix(" --rebuild")
     yield from _fault(held, "ghosts", "Chunks are left of files that are gone", ghosts, len(held.ids), repair)
-    there = _there(held, folder)
-    unread = sorted(path for path in there - {*known} if (_text(folder / path) or "").strip())
+    unread = sorted(path for path in there - {*known} if (_text(folder, path) or "").strip())
     yield from _fault(held, "not indexed", "Files are not in the store", unread, len(there), repair)
     chunks: dict[str, list[str]] = {}
     for path, chunk in zip(held.paths, held.texts, strict=True):
@@ -158,10 +167,19 @@ def _there(held: Held, folder: Path) -> set[str]:
     return set(list_files(folder, extra_paths_of(folder, Path(held.name)), held.rules))
 
 
-def _text(file: Path) -> str | None:
+def _inside(folder: Path, path: str) -> tuple[str, ...]:
+    """The names from a folder to a file that a store names; none for a file elsewhere, which is not read."""
+    names = Path(os.path.relpath(folder / path, folder)).parts
+    return () if ".." in names else names
+
+
+def _text(folder: Path, path: str) -> str | None:
+    """The text of a file of the notes; None if it is gone, or no plain file."""
+    names = _inside(folder, path)
     try:
-        return file.read_bytes().decode(errors="replace")
-    except OSError:
+        with open_below(Place(folder, names)) if names else open_named(folder / path) as file:
+            return file.read(LARGEST_FILE + 1).decode(errors="replace")
+    except (OSError, ValueError):
         return None
 
 
@@ -403,7 +421,7 @@ def held_by(index: OpenIndex) -> Held | None:
     """What an open index holds; None for one that keeps no file of ours and gives no vectors."""
     if isinstance(index, MemoryIndex) and isinstance(index.store, Store):
         found = ours(index.store.db, index.name)
-        return replace(found, folder=index.root or found.folder)
+        return replace(found, folder=index.root)
     try:
         rows, vectors = index.vectors()
     except WorkbenchError:

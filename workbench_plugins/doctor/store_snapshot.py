@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from workbench.errors import InputError
 from workbench.memory.embedding.local import unit
 from workbench.memory.files import SOURCE, FileRules
+from workbench.memory.index import default_index_path
 
 Vectors = NDArray[np.float32]
 MISSING = np.empty(0, np.float32)
@@ -39,6 +40,7 @@ class Held:
     `model` is empty where the store does not name one. `full_text` has the text of each row of the keyword
     index by chunk id; None where there is no such index. `hashes` has the digest of each file that the store
     knows, empty where it keeps none, and `rules` say which files it reads, None for all Markdown.
+    `folder` is that of the notes if the user has named it, `says_folder` the one that only the file names.
     `unreachable` are ids that the vector leg leaves out although they have a vector, and `shares` the parts
     of the texts that the model read. `repair` makes the index anew. With `later`, chunks may lack vectors.
     """
@@ -55,6 +57,7 @@ class Held:
     full_text: Mapping[str, str] | None = None
     hashes: Mapping[str, str] = field(default_factory=dict)
     folder: Path | None = None
+    says_folder: str = ""
     rules: FileRules | None = None
     unreachable: Sequence[str] = ()
     shares: Sequence[float] = ()
@@ -170,11 +173,19 @@ def ours(db: apsw.Connection, name: str) -> Held:
         later=known.get("vectors_later") == "yes",
         full_text=dict(_differing(db, texts)),
         hashes=dict(_rows(db, "SELECT path, hash FROM documents WHERE source = ?", SOURCE)),
-        folder=Path(known["folder"]) if known.get("folder") else None,
+        folder=_own_folder(name, known.get("folder") or ""),
+        says_folder=str(known.get("folder") or ""),
         rules=FileRules(**{**rules, "heads": tuple(rules["heads"])}) if rules else FileRules(),
         shares=[share for *_, share in rows],
         problems=[said for (said,) in _rows(db, "PRAGMA quick_check") if said != "ok"],
     )
+
+
+def _own_folder(name: str, folder: str) -> Path | None:
+    """The memory that an index names, if the index is at the default place of that memory, else None."""
+    if not folder or default_index_path(Path(folder)).resolve() != Path(name).resolve():
+        return None
+    return Path(folder)
 
 
 def _differing(db: apsw.Connection, texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -282,7 +293,7 @@ def _basic_memory(file: Path) -> Held | None:
             model=str(models[0][0]).split(":")[-1] if len(models) == 1 else "",
             full_text={str(row[0]): row[2] for row in rows if row[1] in notes},
             hashes=entities,
-            folder=Path(folders[0][0]) if len(folders) == 1 else None,
+            says_folder=str(folders[0][0]) if len(folders) == 1 else "",
         )
 
 

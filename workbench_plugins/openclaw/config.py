@@ -210,6 +210,11 @@ class Configuration:
         """The environment variables in which the user names the address of this configuration's provider."""
         return [one.url_variable for one in _providers(self.search)]
 
+    @property
+    def has_named_address(self) -> bool:
+        """Whether the user has named every address that may get texts: a model has its name there alone."""
+        return bool(self.address_variables) and all(map(os.environ.get, self.address_variables))
+
     def unnamed_addresses(self) -> dict[str, str]:
         """The provider's addresses, by variable, that only the file names and the user does not.
 

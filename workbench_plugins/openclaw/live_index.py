@@ -32,6 +32,7 @@ from pydantic_core import from_json
 
 from workbench.errors import InputError, StorageError, WorkbenchError
 from workbench.memory.addresses import Opener
+from workbench.memory.choices import check_model
 from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import PACKAGED_MODEL, Embedder, LocalEmbedder, unit
 from workbench.memory.files import content_hash
@@ -767,6 +768,7 @@ def _embedder_of(store: LiveStore, given: Embedder | None) -> Embedder:
     from workbench_plugins.providers.embedder import remote_embedder
 
     remote = remote_embedder(provider, made_with.model)
+    check_model(store.path, remote.name, remote.url_variable)
     if made_with.dimensions:
         remote.dimensions = made_with.dimensions
     return remote

@@ -14,12 +14,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from io import TextIOWrapper
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.memory.files import is_utf8, read_input, replaced
+from workbench.memory.files import is_utf8, open_named, read_input, replaced
 from workbench_plugins.runs.runs import Qrels, Run
 
 LARGEST_DOCUMENT = 50_000_000
@@ -50,7 +51,7 @@ def read_run(path: str | os.PathLike[str], name: str | None = None, id_field: st
 
 def _starts_json(path: str | os.PathLike[str]) -> bool:
     try:
-        with Path(path).open("rb") as file:
+        with open_named(path) as file:
             start = file.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
     except OSError as error:
         raise InputError(f"The run {path} cannot be read: {error.strerror}.", "Check the path.") from None
@@ -189,7 +190,7 @@ def text_lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
     Raises InputError for an unreadable file, and for a line of more than 10 million characters.
     """
     try:
-        with Path(path).open(encoding="utf-8-sig") as file:
+        with open_named(path) as opened, TextIOWrapper(opened, encoding="utf-8-sig") as file:
             for number, line in enumerate(iter(partial(file.readline, LONGEST_LINE), ""), 1):
                 if len(line) == LONGEST_LINE:
                     raise InputError(
