@@ -117,9 +117,10 @@ def _judged(answered: Sequence[TurnAnswer]) -> list[Judged]:
 
 
 def change(before: Sequence[TurnAnswer], after: Sequence[TurnAnswer], measure: Any) -> Paired:
-    """How a measure of ir_measures differs between two pipelines over the same questions."""
+    """How a measure of ir_measures differs between two pipelines; whole conversations are resampled."""
     first, second = (np.array(values(_judged(one), measure)) for one in (before, after))
-    return paired_values(first, second, str(measure))
+    conversations = [one.question.conversation for one in before]
+    return paired_values(first, second, str(measure), conversations, "conversation")
 
 
 def answers(

@@ -136,6 +136,14 @@ class RankedRun:
         """Evidence recall of each question."""
         return np.array([one.recall(k) for one in self.answers])
 
+    def compared_with(self, before: Floats, k: int = 5) -> Paired:
+        """How evidence recall differs from `before`, by group, such as a conversation, or by file."""
+        questions = [one.question for one in self.answers]
+        units, unit = [one.group for one in questions], "group"
+        if not all(units):
+            units, unit = [" ".join(sorted(one.truth)) for one in questions], "file"
+        return paired_values(before, self.values(k), f"evidence@{k}", units, unit)
+
 
 @contextmanager
 def collection_index(collection: TestCollection, cluster: Cluster | None = None) -> Iterator[Index]:
@@ -282,4 +290,4 @@ def _against(path: Path, run: RankedRun, before: Mapping[str, float], k: int) ->
         raise InputError(
             f"{path} has other questions for {run.system} than this run.", "Compare runs of one collection."
         )
-    return paired_values(np.array([before[id_] for id_ in ids]), run.values(k), f"evidence@{k}")
+    return run.compared_with(np.array([before[id_] for id_ in ids]), k)

@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.published.figures import Figures
 from benchmarks.published.ranking import RankedRun
 from benchmarks.published.runs import Result
-from workbench.measure.paired import Paired, corrected, paired_values
+from workbench.measure.paired import Paired, corrected
 from workbench.tables import Part, Table, numbers
 
 
@@ -53,7 +53,7 @@ def against_chosen(runs: Sequence[RankedRun], chosen: str) -> dict[str, Paired]:
     """Each other run against the chosen one by evidence recall@5, with Holm's correction for their number."""
     before = next(one for one in runs if one.system == chosen).values()
     others = [one for one in runs if one.system != chosen]
-    found = corrected([paired_values(before, one.values(), "evidence@5") for one in others])
+    found = corrected([one.compared_with(before) for one in others])
     return {one.system: verdict for one, verdict in zip(others, found, strict=True)}
 
 

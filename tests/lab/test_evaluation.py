@@ -39,6 +39,13 @@ def test_a_control_is_silent_when_nothing_is_returned(evaluation: Evaluation) ->
     assert (evaluation.silent.hits, evaluation.silent.n) == (1, 2)
 
 
+def test_judged_counts_the_returned_files_that_have_a_label(evaluation: Evaluation) -> None:
+    returned = [set(one.trace.paths()) for one in evaluation.asked]
+    assert evaluation.judged.n == sum(map(len, returned))
+    assert evaluation.judged.hits == evaluation.overall.hits
+    assert evaluation.as_json()["judged"] == evaluation.judged.rate
+
+
 def test_kinds_and_files_add_up_to_all_questions(evaluation: Evaluation) -> None:
     assert {kind: (s.hits, s.n) for kind, s in evaluation.by_kind.items()} == {
         "direct": (2, 2),

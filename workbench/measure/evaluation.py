@@ -115,6 +115,17 @@ class Evaluation(Tabular):
         return Share(sum(not trace.results for trace in self.controls), len(self.controls))
 
     @property
+    def judged(self) -> Share:
+        """The returned files that have a label for their question, of all that are returned.
+
+        Nobody has read the others, and they count as wrong.
+        """
+        answers = [(one.question.target, one.trace.paths()) for one in self.asked]
+        return Share(
+            sum(target in paths for target, paths in answers), sum(len(paths) for _, paths in answers)
+        )
+
+    @property
     def mrr(self) -> float:
         """1 / rank of the target among the files returned, 0 where it is not, averaged by ir_measures.
 
@@ -144,6 +155,7 @@ class Evaluation(Tabular):
             "files": len(self.by_file),
             "files_passing": self.files_passing,
             "mrr": self.mrr,
+            "judged": self.judged.rate if self.judged.n else None,
             "by_kind": {
                 kind: {"n": share.n, "hits": share.hits, "hit_rate": share.rate}
                 for kind, share in self.by_kind.items()
@@ -177,13 +189,21 @@ class Evaluations(list[Evaluation], Tabular):
         return [self.figures_table(), *notes, "", "hits by kind of question", self._kinds_table()]
 
     def figures_table(self) -> Table:
-        """One line per pipeline: hits with their interval, files passing, MRR, unanswerable questions.
+        """One line per pipeline: hits and interval, files passing, MRR, judged, unanswerable questions.
 
         The column of files passing is left out if no file has enough questions to pass.
         """
         can_pass = any(share.n >= PASSING for one in self for share in one.by_file.values())
         files = ["files\npassing"] if can_pass else []
-        heads = ("hits", "hit rate", "95 % interval", *files, "MRR", "unanswerable,\nnothing\nreturned")
+        heads = (
+            "hits",
+            "hit\nrate",
+            "95 %\ninterval",
+            *files,
+            "MRR",
+            "judged",
+            "unanswerable,\nnothing\nreturned",
+        )
         rows = []
         for one in self:
             low, high = one.hit_interval
@@ -192,9 +212,10 @@ class Evaluations(list[Evaluation], Tabular):
                     one.pipeline.name,
                     f"{one.overall.hits}/{one.overall.n}",
                     f"{one.overall.rate:.1%}",
-                    f"{low:.1%} – {high:.1%}",
+                    f"{low:.0%} – {high:.0%}",
                     *([f"{one.files_passing}/{len(one.by_file)}"] if can_pass else []),
                     f"{one.mrr:.3f}",
+                    f"{one.judged.rate:.0%}" if one.judged.n else ABSENT,
                     f"{one.silent.hits}/{one.silent.n}" if one.silent.n else ABSENT,
                 )
             )

@@ -285,7 +285,8 @@ class Sweep(Tabular):
     """The answers at each of `settings`, in their order; those of the pipeline as it is come last.
 
     `values` holds the measure of each question, and `silent` whether each unanswerable question got nothing:
-    shapes (settings + 1, questions) and (settings + 1, controls). `by_stages` says why the stages ran once
+    shapes (settings + 1, questions) and (settings + 1, controls). `judged` has the number of returned files
+    with a label and of all returned files, shape (settings + 1, 2). `by_stages` says why the stages ran once
     for each question and setting; None if columns were computed for all questions at once.
     """
 
@@ -296,6 +297,7 @@ class Sweep(Tabular):
     measure: str
     values: Floats
     silent: Marks
+    judged: Numbers
     by_stages: str | None
 
     def __repr__(self) -> str:
@@ -326,6 +328,10 @@ class Sweep(Tabular):
     def silence(self, place: int) -> Share:
         """The unanswerable questions that got nothing at a setting; -1 is the pipeline's own."""
         return Share(int(self.silent[place].sum()), self.silent.shape[1])
+
+    def judgement(self, place: int) -> Share:
+        """The returned files that have a label, of all returned; -1 is the pipeline's own setting."""
+        return Share(*self.judged[place].tolist())
 
     def with_setting(self, place: int) -> Pipeline:
         """The pipeline at a setting."""
@@ -365,7 +371,12 @@ class Sweep(Tabular):
                 for one in self.axes
             ],
             "by_stages": self.by_stages,
-            "current": {"setting": list(self.now), "mean": self.score(-1), "silent": self.silence(-1).hits},
+            "current": {
+                "setting": list(self.now),
+                "mean": self.score(-1),
+                "silent": self.silence(-1).hits,
+                "judged": _rate(self.judgement(-1)),
+            },
             "best": best(self),
             "held_out": held.as_json() if held else None,
             "settings": [
@@ -373,6 +384,7 @@ class Sweep(Tabular):
                     "setting": list(one),
                     "mean": self.score(place),
                     "silent": self.silence(place).hits,
+                    "judged": _rate(self.judgement(place)),
                     "pareto": place in front,
                 }
                 for place, one in enumerate(self.settings)
@@ -419,6 +431,7 @@ def sweep(
         measure=str(measure),
         values=measured,
         silent=found.returned[:, count:] == 0,
+        judged=np.stack([(rank > 0).sum(axis=1), returned.sum(axis=1)], axis=1),
         by_stages=not_in_columns(pipeline),
     )
 
@@ -590,16 +603,22 @@ def settings_table(sweep: Sweep) -> Table:
     for place in dict.fromkeys([*first, *front]):
         signs = [word for word, holds in (("best", place == best(sweep)), ("front", place in front)) if holds]
         rows.append((*sweep.settings[place], *_numbers(sweep, place), ", ".join(signs)))
-    heads = numbers(*(one.name for one in sweep.axes), sweep.measure, "nothing returned")
+    heads = numbers(*(one.name for one in sweep.axes), sweep.measure, "judged", "nothing returned")
     return Table("settings", [*heads, ""], [*rows, (*sweep.now, *_numbers(sweep, -1), "now")])
 
 
-def _numbers(sweep: Sweep, place: int) -> tuple[str, str]:
+def _numbers(sweep: Sweep, place: int) -> tuple[str, str, str]:
     count = sweep.values.shape[1]
     score = (
         f"{int(sweep.values[place].sum())}/{count}" if sweep.measure == HITS else f"{sweep.score(place):.3f}"
     )
-    return score, _share(sweep.silence(place))
+    judged = _rate(sweep.judgement(place))
+    return score, ABSENT if judged is None else f"{judged:.0%}", _share(sweep.silence(place))
+
+
+def _rate(share: Share) -> float | None:
+    """The share as a number; None of nothing."""
+    return share.rate if share.n else None
 
 
 def _share(share: Share) -> str:
@@ -612,6 +631,7 @@ def verdict(sweep: Sweep) -> list[str]:
         "best: most right answers, which are the questions' "
         f"{sweep.measure} plus the unanswerable questions with nothing returned",
         "front: no other setting is better in one of the two without being worse in the other",
+        "judged: the returned files that have a label; nobody has read the others, and they count as wrong",
     ]
     held = held_out(sweep)
     if held is None:

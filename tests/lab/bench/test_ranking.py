@@ -64,6 +64,17 @@ def test_a_saved_run_that_does_not_fit_is_refused(tmp_path: Path) -> None:
         save(tmp_path, [run((1,))])
 
 
+def test_whole_groups_are_resampled_not_their_questions() -> None:
+    """Eight questions of two conversations that all changed are two units, which can tell nothing."""
+
+    def of(rank: int) -> RankedRun:
+        asked = [BenchQuestion(f"q{n}", "tea", frozenset("a"), "", f"c{n % 2}") for n in range(8)]
+        return RankedRun("s", tuple(Ranking(one, ("a",), (rank,), (rank,)) for one in asked))
+
+    verdict = of(1).compared_with(of(9).values())
+    assert (verdict.n, verdict.units, verdict.unit, verdict.differs) == (8, 2, "group", False)
+
+
 def test_a_run_is_told_by_group_and_each_other_system_against_the_chosen_one() -> None:
     good, bad = run((1, 2), (1, 2), (1, 2)), replace(run((1, 2), (9,), ()), system="bad")
     told = ranked_data([in_groups(good), in_groups(bad)], "bad", {})

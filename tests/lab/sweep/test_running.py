@@ -61,6 +61,7 @@ def check(found: Sweep, index: CachedIndex) -> None:
     for place, one in enumerate(evaluate(QUESTIONS, pipelines, index)):
         assert found.values[place].tolist() == measured(one, found.measure).tolist()
         assert found.silent[place].tolist() == [not trace.results for trace in one.controls]
+        assert found.judgement(place) == one.judged
 
 
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
