@@ -6,7 +6,8 @@ import difflib
 from collections.abc import Collection
 from typing import Any, ClassVar
 
-from workbench.safe_text import masked, visible
+from workbench.masking import masked
+from workbench.safe_text import visible
 
 
 class WorkbenchError(Exception):

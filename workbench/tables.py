@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from workbench.errors import InputError, install_extra
-from workbench.safe_text import one_line, visible, without_own_keys
+from workbench.masking import without_own_keys
+from workbench.safe_text import one_line, visible
 
 ABSENT = "–"
 """What a table shows for a value that is absent."""

@@ -21,7 +21,8 @@ from rich.segment import Segment
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from workbench.safe_text import one_line, own_keys, visible, without_own_keys
+from workbench.masking import own_keys, without_own_keys
+from workbench.safe_text import one_line, visible
 from workbench.tables import WIDTH, Block, Column, Fold, Line, Part, Picture, Table
 
 LOOKS: Mapping[str, Mapping[str, Any]] = {

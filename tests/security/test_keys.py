@@ -14,9 +14,9 @@ from tests import world
 from tests.commands import Run
 from tests.fault_server import KEY, Fault, Server, serving
 from workbench.errors import ProviderError
+from workbench.masking import masked
 from workbench.memory.embedding.named import embedder_named
 from workbench.registry import ExtensionWarning
-from workbench.safe_text import masked
 from workbench_plugins.providers.embedder import PROVIDERS
 from workbench_plugins.stores.postgres import parse
 

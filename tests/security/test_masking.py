@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import html
+import random
+import string
 import time
+from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
 from tests import world
 from tests.agent.test_agent import over
 from workbench.errors import InputError
-from workbench.safe_text import masked
+from workbench.masking import masked
 from workbench_plugins.agent.arguments import LONGEST_NAME, MOST_ARGUMENTS
 
 MEGABYTE = 1_000_000
@@ -36,12 +41,12 @@ def test_a_megabyte_of_one_pattern_is_masked_in_a_second(pattern: str) -> None:
     ("text", "expected"),
     [
         ("postgresql://me:p@ss/word@host/db", "postgresql://…@host/db"),
-        ("http://a http://b?key=abc", "http://a http://b?…"),
-        ("http://?http://b?c", "http://?http://b?…"),
+        ("http://a http://b?key=abc", "http://a http://b?key=…"),
+        ("http://?http://b?c=d", "http://?http://b?c=…"),
         ("my-api-key: abcd1234", "my-api-key: …"),
         ("sk-ordinary-words-alone", "sk-ordinary-words-alone"),
         ("sk-ordinary-words-with-1", "…"),
-        ("eyJ.eyJabcdefgh.b.c", "eyJ.…"),
+        ("eyJ.eyJabcdefgh.b.c", "…"),
     ],
 )
 def test_a_secret_is_found_where_an_earlier_beginning_is_none(text: str, expected: str) -> None:
@@ -58,3 +63,67 @@ def test_a_call_with_a_long_name_is_refused_before_anything_looks_at_it(
         with pytest.raises(InputError, match="more than 64 characters") as error:
             tools.call(tool, given)
         assert len(str(error.value)) < 300
+
+
+# Planted secrets: x stands for a letter or a digit, h for a hexadecimal digit, 9 for a digit.
+
+FORMS = [
+    *("ghp_{x36}", "gho_{x36}", "github_pat_{x22}_{x59}", "glpat-{x20}", "sk_live_{x24}", "rk_live_{x24}"),
+    *("npm_{x36}", "sk-{x48}", "sk-ant-api03-{x93}AA", "hf_{x34}", "AKIA{A16}", "AIza{x35}"),
+    "SG.{x22}.{x43}",
+    *("xoxb-{912}-{912}-{x24}", "pypi-AgEIcHlwaS5vcmc{x80}", "shpat_{h32}", "dapi{h32}", "{910}:AA{x33}"),
+    *("eyJhbGciOiJIUzI1NiJ9.eyJ{x30}.{x43}", "whsec_{x32}", "NRAK-{A27}", "lsv2_pt_{h32}_{h10}", "key-{h32}"),
+    *("Cookie: session={x10}; theme=dark", "curl -u admin:{x10} https://host/api", "X-API-Key: {x20}"),
+    *("Authorization: Basic {x20}==", "Authorization: Bearer {x24}", "postgres://me:{x10}@db:5432/notes"),
+    *("redis://:{x10}@cache:6379", "https://me:{x10}@host/notes.git", "password: {x10}", "DB_PASS={x10}"),
+    *("my password is {x10}", "Server=db;User Id=sa;Password={x10};", "AccountKey={x86}=="),
+    "**API key:** `{x20}`",
+    *("AWS_SECRET_ACCESS_KEY={x40}", "https://hooks.slack.com/services/T{A8}/B{A8}/{x24}", "sid={x26}"),
+    *("https://discord.com/api/webhooks/{918}/{x68}", "https://host/x?X-Amz-Signature={h64}&q=tea"),
+    *("machine host login me password {x10}", "db.host:5432:notes:me:{x10}", "--password {x10}"),
+    *("<password>{x10}</password>", "| api_key | {x20} |", "https://host/callback#access_token={x20}"),
+    "-----BEGIN RSA PRIVATE KEY-----\n{x64}\n{x64}\n-----END RSA PRIVATE KEY-----",
+]  # fmt: skip
+ALPHABETS = {"x": string.ascii_letters, "h": "abcdef", "A": string.ascii_uppercase, "9": ""}
+SIGNS = {"_": "&#95;", "-": "&#x2d;", ":": "&#58;", "=": "&#61;"}
+WAYS: dict[str, Callable[[str], str]] = {
+    "plain": str,
+    "in a table": lambda text: f"<td>{text}</td>",
+    "entities": lambda text: "".join(SIGNS.get(one, one) for one in text),
+    "no width": lambda text: "\u200b".join(text[place : place + 4] for place in range(0, len(text), 4)),
+    "percent": lambda text: "".join(f"%{ord(one):02X}" if one in SIGNS else one for one in text),
+}
+
+
+def planted(form: str) -> tuple[str, list[str]]:
+    """A secret of this form, and its random parts."""
+    draw, parts = random.Random(form), []
+    text = form
+    for hole in ("{" + one.partition("}")[0] + "}" for one in form.split("{")[1:]):
+        letters = ALPHABETS[hole[1]] + string.digits
+        part = "7" + "".join(draw.choice(letters) for _ in range(int(hole[2:-1]) - 1))
+        parts.append(part)
+        text = text.replace(hole, part, 1)
+    return text, [one for one in parts if len(one) > 9]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("form", FORMS)
+def test_no_planted_secret_is_left_in_any_way_of_writing_it(form: str, way: str) -> None:
+    text, parts = planted(form)
+    shown = unquote(html.unescape(masked(f"We ran {WAYS[way](text)} and got nothing."))).replace("\u200b", "")
+    assert [one for one in parts if one in shown or one[2:9] in shown] == []
+    assert shown.startswith("We ran ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://host/search?q=spare%20key&limit=5", "tokenize='trigram'", "max_tokens: 4096",
+        "commit 3f2a9c1b7d", "the secret marker is blue", "session memory-2026-01-12", "a.md:1-9 0.612",
+        "token limit: 400",
+        "K&R &amp; 100%25", "chunk 0f9e8d7c6b5a49382716", "SearchReturnsNothingForQuestionsInPlainWords",
+    ],
+)  # fmt: skip
+def test_what_is_no_secret_stays_as_it_is(text: str) -> None:
+    assert masked(text) == text

@@ -15,7 +15,8 @@ from typing import Any, NoReturn
 import typer
 
 from workbench.errors import Interrupted
-from workbench.safe_text import json_text, masked, visible, without_own_keys
+from workbench.masking import masked, without_own_keys
+from workbench.safe_text import json_text, visible
 
 ASCII = {
     "“": '"', "”": '"', "‘": "'", "’": "'", "–": "-", "—": "-", "−": "-", "…": "...", "→": "->", "×": "x",

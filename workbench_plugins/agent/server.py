@@ -43,8 +43,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from workbench.errors import InputError, WorkbenchError
+from workbench.masking import masked
 from workbench.memory.data_files import load_data
-from workbench.safe_text import masked, visible
+from workbench.safe_text import visible
 from workbench_plugins.agent.tool_contracts import failed
 from workbench_plugins.agent.tools import AgentTools, side_by_side
 

@@ -9,13 +9,14 @@ from enum import StrEnum
 from typing import Any
 
 from workbench.errors import WorkbenchError
+from workbench.masking import masked
 from workbench.memory.data_files import load_data
 from workbench.memory.embedding.named import EMBEDDERS
 from workbench.memory.files import HEADS
 from workbench.memory.sources import whole_characters
 from workbench.records import Candidate, Trace
 from workbench.retrieval.query import BLANKS
-from workbench.safe_text import counted, masked, one_line
+from workbench.safe_text import counted, one_line
 from workbench_plugins.agent.arguments import FebruaryGet, FebruarySearch, SeptemberGet, SeptemberSearch
 from workbench_plugins.agent.excerpts import MOST_UNITS, Excerpt, bounded, window
 from workbench_plugins.agent.note_files import FileMissingError, FileUnreadableError, Read

@@ -38,12 +38,13 @@ from pydantic import (
 from yaml.emitter import ScalarAnalysis
 
 from workbench.errors import InputError
+from workbench.masking import MASK, is_secret_name, masked
 from workbench.memory import files
 from workbench.memory.embedding.local import PACKAGED_MODEL
 from workbench.memory.safe_yaml import LOADER, RefusedYamlError, check_yaml
 from workbench.memory.store.sqlite.database import libraries
 from workbench.retrieval.query import BLANKS, LONGEST_QUESTION, MOST_CHARACTERS
-from workbench.safe_text import BIDIRECTIONAL, MASK, SEPARATORS, is_secret_name, masked, one_line
+from workbench.safe_text import BIDIRECTIONAL, SEPARATORS, one_line
 from workbench_plugins.cases import SUFFIX, is_case
 
 MOST_NOTES = 5_000

@@ -10,7 +10,7 @@ from workbench.cli.app import (
     AsJson,
 )
 from workbench.cli.output import print_output
-from workbench.safe_text import masked
+from workbench.masking import masked
 from workbench_plugins.openclaw.config import Configuration, read
 
 MARKS = {"used": "✓", "no effect": "–", "unknown": "?"}

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from workbench.errors import InputError
+from workbench.masking import masked
 from workbench.memory.sources import Chunker, LineChunker
 from workbench.retrieval.pipeline import Pipeline
-from workbench.safe_text import masked, one_line
+from workbench.safe_text import one_line
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.languages import Language
 from workbench.systems.openclaw import WORKAROUND

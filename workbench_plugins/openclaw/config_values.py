@@ -25,9 +25,10 @@ from pydantic import (
 )
 
 from workbench.errors import InputError
+from workbench.masking import is_secret_name, masked
 from workbench.memory.data_files import load_data
 from workbench.memory.files import read_input
-from workbench.safe_text import is_secret_name, masked, one_line
+from workbench.safe_text import one_line
 
 if TYPE_CHECKING:
     from workbench_plugins.providers.embedder import Provider

@@ -9,8 +9,9 @@ from contextlib import suppress
 from urllib.parse import urlsplit
 
 from workbench.errors import InputError, ProviderError
+from workbench.masking import masked
 from workbench.retrieval.query import check_question
-from workbench.safe_text import masked, one_line
+from workbench.safe_text import one_line
 from workbench_plugins.reproduce.reading import PATH, Told
 from workbench_plugins.reproduce.report_patterns import WORDS
 

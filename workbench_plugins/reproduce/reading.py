@@ -14,8 +14,9 @@ from typing import Any
 from urllib.parse import unquote_plus
 
 from workbench.errors import InputError
+from workbench.masking import masked
 from workbench.retrieval.query import STOP_WORDS, check_question, content_words, unicode_words
-from workbench.safe_text import masked, one_line
+from workbench.safe_text import one_line
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.history import LINES
 from workbench_plugins.cases.model import CaseNote

@@ -1,0 +1,346 @@
+"""Replaces secrets in any text that is shown, logged, saved or sent: the one place that does so.
+
+The forms of keys and tokens are those of gitleaks, in `gitleaks.toml`. What no form can tell, such as a
+password, is found by what stands before it: a name, a header, a command's option, or an address. Both are
+looked for in the text as it is and after undoing entities, escapes and signs without width.
+
+The time is linear in the length of the text: each expression has bounded repetitions, and one of gitleaks is
+tried only where one of its keywords occurs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from bisect import bisect
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from html import unescape
+from itertools import pairwise
+from pathlib import Path
+from urllib.parse import unquote
+
+MASK = "…"
+SECRET_NAME = re.compile(
+    r"key$|token$|secret|passw(or)?d|passphrase|auth$|authori[sz]ation|credential|cookie|headers$|bearer",
+    re.IGNORECASE,
+)
+"""Names of settings whose values are secret."""
+SHORTEST_OWN = 12
+"""Shorter values of environment variables are too likely to be ordinary words."""
+
+Place = tuple[int, int]
+"""Where something begins and ends in a text."""
+
+# Expressions: the group `secret` is what is replaced.
+
+_BETWEEN = r"""[\\"'`*_)\]]{0,4}[ \t]{0,3}(?:[:=|>：＝→]|=>|->)[\\"'`*_(\[ \t]{0,6}"""
+_VALUE = r"""(?P<secret>(?!…|\w{1,20} …|[<(${[])[^\s"'`,;|}\]<>\\]{4,2000})"""
+_SCHEME = r"(?:(?:bearer|basic|token|digest|apikey)[ \t]{1,3})?"
+_NAMED = re.compile(
+    r"(?:api[-_ ]?key|(?:access|secret|private|account|signing|encryption|shared|master|service)[-_ ]?"
+    r"(?:access)?[-_ ]?key|token|secret|passw(?:or)?d|passphrase|passwort|contrase\w{1,2}a|mot de passe"
+    r"|密码|口令"
+    r"|(?<![a-z])pwd|(?<![a-z])sig|authtoken|credentials?)" + _BETWEEN + _VALUE,
+    re.IGNORECASE,
+)
+_KEYED = re.compile(
+    r"(?:[a-z0-9]_(?:key|pass|auth)|session[_-]?id|(?<![a-z])sid)" + _BETWEEN + _VALUE, re.IGNORECASE
+)
+_TOLD = re.compile(
+    r"(?:api[-_ ]?key|token|secret|passw(?:or)?d|passphrase)[ \t]{1,3}(?:is|was|provided|[:=])[ \t:]{0,3}"
+    r"""["'`*]{0,3}(?P<secret>[^\s"'`,;|<>…]{4,500})""",
+    re.IGNORECASE,
+)
+_BESIDE = re.compile(
+    r"(?:key|token|secret|password)[ \t:`]{1,4}(?P<secret>(?=[A-Za-z_-]{0,40}\d)[A-Za-z0-9_-]{20,500})",
+    re.IGNORECASE,
+)
+_HEADER = re.compile(
+    r"(?:authori[sz]ation|x-[\w-]{0,30}(?:key|token|auth|secret|signature))" + _BETWEEN + _SCHEME + _VALUE,
+    re.IGNORECASE,
+)
+_COOKIE = re.compile(
+    r"""cookies?["']?[ \t]{0,3}[:=][ \t]{0,3}["']?(?P<secret>[^\s"'=]{1,100}=[^\r\n"'`]{1,4000})""",
+    re.IGNORECASE,
+)
+_BEARER = re.compile(r"\bbearer[ \t]{1,3}(?P<secret>[\w.~+/=-]{6,4000})", re.IGNORECASE)
+_OPTION = re.compile(
+    r"""(?<![\w-])(?:-u|--user|--proxy-user)[ =]{1,3}["']?(?P<secret>[^\s"':]{1,200}:[^\s"']{1,500})"""
+    r"""|--(?:passw(?:or)?d|token|api-key|secret|auth)[ =]{1,3}["']?(?P<given>[^\s"'<$…-][^\s"']{3,500})"""
+)
+_LOGIN = re.compile(r"\blogin[ \t\n]{1,3}\S{1,100}[ \t\n]{1,3}password[ \t\n]{1,3}(?P<secret>\S{1,500})")
+_PGPASS = re.compile(
+    r"(?<![\w.-])[\w.*-]{1,60}:(?:\d{2,5}|\*):[\w*-]{1,40}:[\w*-]{1,40}:(?P<secret>\S{3,200})"
+)
+_BOT = re.compile(r"(?<!\d)(?P<secret>\d{8,10}:[\w-]{35})(?![\w-])")
+_PREFIXED = re.compile(
+    r"\b(?P<secret>(?:sk|pk|rk|gsk|pcsk|sbp)[-_](?=[\w-]{0,60}\d)[\w-]{10,300}|pa-[\w-]{30,300}|AIza[\w-]{20,100}"
+    r"|(?:key|whsec|nrak|lsv2_[a-z]{2}|vcp|tok|token|secret|jina|co)[-_](?=[a-z0-9]{0,40}\d)[a-z0-9]{20,300}[\w-]{0,60}|A(?:KI|SI)A[A-Z0-9]{16})",
+    re.IGNORECASE,
+)
+_BEFORE = (
+    *("key", "token", "secret", "pass", "auth", "credential", "cookie", "bearer", "contrase", "pwd", "sig"),
+    *("-u", "user", "密码", "口令"),
+)
+"""One of these stands before whatever the expressions of names find."""
+_SHAPED = (_NAMED, _HEADER, _COOKIE, _OPTION, _LOGIN)
+
+_BEGIN_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]{0,60}PRIVATE KEY(?: BLOCK)?-----")
+_END_KEY = re.compile(r"-----END [A-Z0-9 ]{0,60}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_LINES = re.compile(r"(?:[\w+/=:, -]{0,200}(?:\\n|\r?\n|$)){0,200}")
+_WORD = re.compile(r"[^\s'\"`<>|]+")
+_RUN = re.compile(r"[A-Za-z0-9_-]{24,}")
+_SLASHES = re.compile(r":/+")
+"""What follows the scheme of an address; a `Path` has one slash of the two."""
+_DOTTED = re.compile(r"[\w.-]{12,}")
+_PARAMETER = re.compile(r"([?&#;])([^=&#;\s]{1,100})=([^&#;\s]{1,4000})")
+_HARMLESS = frozenset(
+    {
+        *(
+            "q",
+            "query",
+            "question",
+            "text",
+            "search",
+            "term",
+            "limit",
+            "k",
+            "top_k",
+            "topk",
+            "n",
+            "size",
+            "page",
+        ),
+        *("offset", "from", "mode", "type", "sort", "order", "format", "lang", "v", "version", "alpha"),
+        *("min_score", "threshold"),
+    }
+)
+"""Parameters of an address that say what was asked for."""
+_HOOK = re.compile(r"(?:hooks?|webhook\w{0,10})(?:\.[\w.-]{1,80})?/(.{1,500})", re.IGNORECASE)
+
+_ESCAPE = re.compile(
+    r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,31});|(?:%[0-9a-fA-F]{2}){1,50}"
+    r"|\\u00[0-9a-fA-F]{2}|\\x[0-9a-fA-F]{2}"
+    "|<wbr ?/?>|[\u00ad\u034f\u061c\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
+    "|[\U000e0000-\U000e0fff]"
+)
+_WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
+MOST_UNDONE = 3
+"""How often a text is decoded: `&amp;#45;` is an entity of an entity."""
+
+
+@dataclass(frozen=True)
+class _Detector:
+    keywords: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+
+def masked(text: str) -> str:
+    """The text without what looks like a secret: keys, tokens, passwords, credentials in addresses.
+
+    The values of this process's own variables named `…_KEY`, `…_TOKEN`, `…_SECRET` or `…_PASSWORD` go too.
+
+    >>> masked("http://me:hunter2@host/v1?key=abc said: Incorrect API key provided: sk-abcdef1234")
+    'http://…@host/v1?key=… said: Incorrect API key provided: …'
+    """
+    made, end = [], 0
+    for first, last in secret_places(text):
+        made += [text[end:first], MASK]
+        end = last
+    return "".join([*made, text[end:]])
+
+
+def secret_places(text: str) -> list[Place]:
+    """Where the secrets of a text begin and end, in order and without overlap."""
+    found = list(_places(text))
+    plain, places = _undone(text)
+    if plain != text:
+        found += [(places[first], places[last - 1] + 1) for first, last in _places(plain)]
+    merged: list[Place] = []
+    for first, last in sorted(found):
+        if merged and first <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
+        else:
+            merged.append((first, last))
+    return merged
+
+
+def _undone(text: str) -> tuple[str, Sequence[int]]:
+    """The text without entities, escapes and signs without width, and the place of each character."""
+    text = text.translate(_WIDE)
+    places: Sequence[int] = range(len(text))
+    for _ in range(MOST_UNDONE):
+        if _ESCAPE.search(text) is None:
+            break
+        text, places = _decoded(text, places)
+    return text, places
+
+
+def _decoded(text: str, places: Sequence[int]) -> tuple[str, Sequence[int]]:
+    made, kept, end = [], list[int](), 0
+    for found in _ESCAPE.finditer(text):
+        said = _meant(found[0])
+        made += [text[end : found.start()], said]
+        kept += [*places[end : found.start()], *[places[found.start()]] * len(said)]
+        end = found.end()
+    return "".join([*made, text[end:]]), [*kept, *places[end:]]
+
+
+@lru_cache(maxsize=10_000)
+def _meant(escape: str) -> str:
+    """What an escape stands for; nothing for a sign without width."""
+    if escape.startswith("&"):
+        return unescape(escape)
+    if escape.startswith("%"):
+        return unquote(escape)
+    return chr(int(escape[2:], 16)) if escape.startswith("\\") else ""
+
+
+def _places(text: str) -> Iterator[Place]:
+    lowered = text.lower()
+    yield from _own(text)
+    if "private key" in lowered:
+        yield from _private_keys(text)
+    if ":/" in text or "hook" in lowered:
+        for word in _WORD.finditer(text):
+            yield from _in_address(word[0], word.start())
+    if any(one in lowered for one in _BEFORE):
+        yield from _named(text)
+    for pattern in (_PREFIXED, _PGPASS, _BOT):
+        yield from (one.span("secret") for one in pattern.finditer(text))
+    yield from (one.span() for one in _RUN.finditer(text) if _is_random(one[0]))
+    for one in _DOTTED.finditer(text) if "eyJ" in text else ():
+        begun = one[0].find("eyJ")
+        if begun >= 0 and one[0].count(".", begun) > 1:  # a JSON web token
+            yield one.start() + begun, one.end()
+    for detector in _detectors():
+        if any(one in lowered for one in detector.keywords):
+            yield from (_whole(found) for found in detector.pattern.finditer(text))
+
+
+def _named(text: str) -> Iterator[Place]:
+    """What stands after a name, a header or an option that says that it is secret."""
+    for pattern in _SHAPED:
+        for found in pattern.finditer(text):
+            name = found.lastgroup or "secret"
+            if not _is_count(found[name]):
+                yield found.span(name)
+    for pattern in (_KEYED, _TOLD, _BESIDE, _BEARER):
+        yield from (one.span("secret") for one in pattern.finditer(text) if _has_digit(one["secret"]))
+
+
+def _whole(found: re.Match[str]) -> Place:
+    """The first group that has something, as gitleaks reads it, or all, up to the end of its word."""
+    number = next((place for place, one in enumerate(found.groups(), start=1) if one), 0)
+    rest = _REST.match(found.string, found.end(number))
+    return found.start(number), rest.end() if rest else found.end(number)
+
+
+def _has_digit(text: str) -> bool:
+    return any(map(str.isdigit, text)) and not _is_count(text)
+
+
+def _is_count(text: str) -> bool:
+    """Whether a value is a plain number, such as that of `max_token: 4096`, which is no secret."""
+    return text.isdigit() and len(text) < 7
+
+
+def _is_random(run: str) -> bool:
+    """Whether a long run of letters and digits changes so often between kinds that nobody wrote it."""
+    kinds = ["d" if one.isdigit() else "u" if one.isupper() else "l" for one in run if one.isalnum()]
+    changes = sum(one != other for one, other in pairwise(kinds))
+    return min(map(kinds.count, "dul")) >= 3 and changes >= 10
+
+
+def _private_keys(text: str) -> Iterator[Place]:
+    ends, end = [one.end() for one in _END_KEY.finditer(text)], 0
+    for begun in _BEGIN_KEY.finditer(text):
+        if begun.start() >= end:
+            lines = _KEY_LINES.match(text, begun.end())
+            closed = bisect(ends, begun.end())
+            end = ends[closed] if closed < len(ends) else lines.end() if lines else begun.end()
+            yield begun.start(), end
+
+
+def _in_address(word: str, start: int) -> Iterator[Place]:
+    """The credentials, the parameters and the secret paths of an address."""
+    if scheme := _SLASHES.search(word):
+        begun, rest = start + scheme.end(), word[scheme.end() :]
+        web = word[: scheme.start()].lower().endswith(("http", "https"))
+        authority = re.split(r"[/?#]", rest, maxsplit=1)[0] if web else rest
+        user = authority.rpartition("@")[0]
+        if user and not user.startswith(MASK):
+            yield begun, begun + len(user)
+        for given in _PARAMETER.finditer(rest):
+            if given[2].lower() not in _HARMLESS:
+                yield begun + given.start(3), begun + given.end(3)
+    if found := _HOOK.search(word):
+        yield start + found.start(1), start + found.end(1)
+
+
+_REST = re.compile(r"[\w-]{0,200}")
+_TAIL = r"""(?:[\x60'"\s;]|\\[nr]|$)"""
+"""What gitleaks wants to see after a key. A report may have any other sign there, such as a tag."""
+
+
+@cache
+def _detectors() -> tuple[_Detector, ...]:
+    """The forms of gitleaks as expressions of Python, which has flags at the beginning alone.
+
+    Its two general ones, and those with repetitions that have no bound, are left out: the expressions above
+    find what they find.
+    """
+    rules = tomllib.loads(Path(__file__).with_name("gitleaks.toml").read_text(encoding="utf-8"))["rules"]
+    left = ("generic-api-key", "curl-auth-header", "curl-auth-user", "kubernetes-secret-yaml", "private-key")
+    return tuple(
+        _Detector(tuple(one["keywords"]), _translated(one["regex"]))
+        for one in rules
+        if "regex" in one and "keywords" in one and one["id"] not in left
+    )
+
+
+def _translated(pattern: str) -> re.Pattern[str]:
+    flags = re.IGNORECASE if "(?i)" in pattern else re.NOFLAG
+    plain = pattern.replace("(?i)", "").replace(_TAIL, "").replace(r"\z", r"\Z").replace("[[", r"[\[")
+    return re.compile(plain.removeprefix(r"[\w.-]{0,50}?"), flags)
+
+
+# The keys of this process
+
+_OWN = re.compile(r"(^|_)(API_?KEY|KEY|TOKEN|SECRET|PASSWORD)$")
+
+
+def _own(text: str) -> Iterator[Place]:
+    for key in own_keys():
+        yield from (one.span() for one in re.finditer(re.escape(key), text))
+
+
+def without_own_keys(text: str, keys: Iterable[str] | None = None) -> str:
+    """The text without the values of this process's own variables that hold keys (see `masked`).
+
+    `keys` are these values, where `own_keys()` has been called before.
+    """
+    for key in own_keys() if keys is None else keys:
+        text = text.replace(key, MASK)
+    return text
+
+
+def own_keys() -> list[str]:
+    """The keys in this process's environment: values of variables named `…_KEY`, `…_TOKEN` and the like."""
+    return [
+        value
+        for name, value in os.environ.items()
+        if len(value) >= SHORTEST_OWN and _OWN.search(name.upper())
+    ]
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether the dotted name of a setting, or a part of it, names a secret.
+
+    >>> is_secret_name("memory.qmd.apiKey"), is_secret_name("chunking.tokens")
+    (True, False)
+    """
+    return any(SECRET_NAME.search(part) for part in name.split("."))
