@@ -21,7 +21,7 @@ from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import PACKAGED_MODEL, Embedder, LocalEmbedder, local_embedder
 from workbench.memory.embedding.named import remembered
 from workbench.memory.files import content_hash
-from workbench.memory.sources import whole_characters
+from workbench.memory.sources import is_sound, whole_characters
 from workbench.memory.store.contract import IndexPlace, IndexStore, Settings
 from workbench.memory.store.postings import K1, B, KeywordPostings, NoPostingsError, PostingsSource
 from workbench.memory.store.scan import Scan
@@ -352,7 +352,14 @@ class MemoryIndex(OpenIndex):
         return self.store.settings.model
 
     def chunks(self, rows: Rows) -> Sequence[Chunk]:
-        return self.store.chunks(rows)
+        """The chunks of these rows. Raises DamagedError for one that is not what its id was made of."""
+        found, model = self.store.chunks(rows), self.model
+        for one in found:
+            if not is_sound(one, model):
+                raise self.store.damaged(
+                    f"the chunk {one.place} has another text, place or id than it was made with"
+                )
+        return found
 
     def rows_of(self, path: str) -> Rows:
         return self.store.rows_of(path)

@@ -23,7 +23,7 @@ from workbench.memory.files import (
     place_of,
     read_document,
 )
-from workbench.records import Document, Passage
+from workbench.records import Chunk, Document, Passage
 
 
 class Chunker(Protocol):
@@ -113,6 +113,12 @@ def chunk_id(source: str, path: str, start_line: int, end_line: int, hash_: str,
     """
     key = f"{source}:{path}:{start_line}:{end_line}:{hash_}:{model}"
     return hashlib.sha256(key.encode()).hexdigest()
+
+
+def is_sound(chunk: Chunk, model: str) -> bool:
+    """Whether a chunk of an index of that model has the place and the text that its id was made of."""
+    made_of = chunk.source, chunk.path, chunk.start_line, chunk.end_line, content_hash(chunk.text)
+    return chunk.id == chunk_id(*made_of, model)
 
 
 def whole_characters(text: str) -> str:

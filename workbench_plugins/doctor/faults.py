@@ -100,22 +100,28 @@ def faults(
 
 
 def facts(held: Held) -> list[str]:
-    """What is no fault but limits answers: the share of the texts that the model has read."""
-    told = []
+    """What is no fault: pages without checksums, a folder that is not read, and texts that were read in part."""
+    found = [] if held.checksums else [NO_CHECKSUMS.format(held.repair)]
     if held.says_folder and not held.folder:
-        told.append(
+        found.append(
             f"The file names the folder {held.says_folder}, which was not read. If its notes are there: "
             f"--notes {held.says_folder}"
         )
     if not held.shares or min(held.shares) >= 1:
-        return told
+        return found
     part = sum(share < 1 for share in held.shares)
     mean = sum(held.shares) / len(held.shares)
     return [
-        *told,
+        *found,
         f"The model has read {mean:.0%} of a chunk on average, and {counted(part, 'chunk')} only in part. To "
         "read all: workbench index FOLDER --reading windowed --rebuild",
     ]
+
+
+NO_CHECKSUMS = (
+    "An older workbench made this index, so its pages have no checksums. To add them, without embedding any "
+    "text again: {}"
+)
 
 
 def _fault(
@@ -157,6 +163,8 @@ def _files(held: Held, folder: Path | None) -> Iterator[Fault]:
         for path, text in texts.items()
         if text is not None and _is_stale(held.hashes.get(path), chunks.get(path, ()), text)
     ]
+    if held.kind == "ours":  # a change can keep size and time
+        repair = f"{repair} --verify"
     yield from _fault(held, "stale", "Files have changed since they were indexed", stale, len(known), repair)
 
 

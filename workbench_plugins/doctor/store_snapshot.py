@@ -27,6 +27,14 @@ from workbench.errors import InputError
 from workbench.memory.embedding.local import unit
 from workbench.memory.files import SOURCE, FileRules
 from workbench.memory.index import default_index_path
+from workbench.memory.sources import is_sound
+from workbench.memory.store.sqlite.database import (
+    CHECKSUM_BYTES,
+    WRONG_CHECKSUM,
+    checksum_vfs,
+    wrong_checksum,
+)
+from workbench.records import Chunk
 
 Vectors = NDArray[np.float32]
 MISSING = np.empty(0, np.float32)
@@ -43,6 +51,7 @@ class Held:
     `folder` is that of the notes if the user has named it, `says_folder` the one that only the file names.
     `unreachable` are ids that the vector leg leaves out although they have a vector, and `shares` the parts
     of the texts that the model read. `repair` makes the index anew. With `later`, chunks may lack vectors.
+    Without `checksums`, an older workbench made the file, and a changed bit of a vector is not found.
     """
 
     name: str
@@ -63,6 +72,7 @@ class Held:
     shares: Sequence[float] = ()
     problems: Sequence[str] = ()
     later: bool = False
+    checksums: bool = True
 
 
 def read_store(place: Path) -> Held:
@@ -100,7 +110,7 @@ def reading(file: Path) -> Iterator[apsw.Connection]:
         resting = opened.read(20)[18:19] == b"\x02" and not file.with_name(f"{file.name}-wal").exists()
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     how = "immutable=1" if resting else "mode=ro"
-    db = apsw.Connection(f"{file.resolve().as_uri()}?{how}", flags=flags)
+    db = apsw.Connection(f"{file.resolve().as_uri()}?{how}", flags=flags, vfs=checksum_vfs())
     try:
         db.set_busy_timeout(2000)
         db.enable_load_extension(True)
@@ -149,25 +159,44 @@ def _held(name: str, kind: str, repair: str, rows: Iterable[Sequence[Any]], **mo
 
 def _ours(file: Path) -> Held | None:
     with reading(file) as db:
-        return ours(db, str(file)) if {"documents", "embedding_cache"} <= _tables(db) else None
+        try:
+            if not {"documents", "embedding_cache"} <= _tables(db):
+                return None
+        except apsw.IOError as error:
+            return _with_a_wrong_page(str(file), error)
+        return ours(db, str(file))
+
+
+def _with_a_wrong_page(name: str, error: apsw.IOError) -> Held:
+    """All that is known of an index with a page that is not as it was written. Raises any other error."""
+    if not wrong_checksum(error):
+        raise error
+    return _held(name, "ours", REBUILD.format("FOLDER"), (), problems=[WRONG_CHECKSUM])
 
 
 def ours(db: apsw.Connection, name: str) -> Held:
-    """What an index file of the workbench holds, read through an open connection."""
+    """What an index file of the workbench holds, read through an open connection.
+
+    Of a file with a page that is not as it was written, only that problem is read.
+    """
+    try:
+        broken = [one for (one,) in _rows(db, "PRAGMA integrity_check") if one != "ok"]
+    except apsw.IOError as error:
+        return _with_a_wrong_page(name, error)
     known = dict(_rows(db, "SELECT key, value FROM meta"))
     settings, rules = (json.loads(known.get(key) or "{}") for key in ("settings", "file_rules"))
-    rows = _rows(
-        db,
-        "SELECT chunks.id, ifnull(path, ''), chunks.text, embedding, read_share FROM chunks "
-        "LEFT JOIN documents ON documents.id = document_id "
-        "LEFT JOIN chunks_vec ON chunk_id = chunks.id ORDER BY chunks.id",
-    )
-    texts = {str(row): text for row, _, text, _, _ in rows}
+    rows = _rows(db, OUR_CHUNKS)
+    chunks = [Chunk(*fields) for *fields, _, _ in rows]
+    texts = {str(row): one.text for one, (*_, row) in zip(chunks, rows, strict=True)}
+    changed = [one.place for one in chunks if one.path and not is_sound(one, settings["model"])]
     return _held(
         name,
         "ours",
-        f"workbench index {known.get('folder') or 'FOLDER'} --rebuild",
-        ((*row[:3], vector_of(row[3])) for row in rows),
+        REBUILD.format(known.get("folder") or "FOLDER"),
+        (
+            (row, one.path, one.text, vector_of(found))
+            for one, (*_, found, row) in zip(chunks, rows, strict=True)
+        ),
         model=settings["model"],
         revision=settings["revision"],
         later=known.get("vectors_later") == "yes",
@@ -176,8 +205,9 @@ def ours(db: apsw.Connection, name: str) -> Held:
         folder=_own_folder(name, known.get("folder") or ""),
         says_folder=str(known.get("folder") or ""),
         rules=FileRules(**{**rules, "heads": tuple(rules["heads"])}) if rules else FileRules(),
-        shares=[share for *_, share in rows],
-        problems=[said for (said,) in _rows(db, "PRAGMA quick_check") if said != "ok"],
+        shares=[one.read_share for one in chunks],
+        problems=[*broken, *(f"{place} has another text than it was made with" for place in changed)],
+        checksums=db.reserve_bytes("main") == CHECKSUM_BYTES,
     )
 
 
@@ -186,6 +216,15 @@ def _own_folder(name: str, folder: str) -> Path | None:
     if not folder or default_index_path(Path(folder)).resolve() != Path(name).resolve():
         return None
     return Path(folder)
+
+
+REBUILD = "workbench index {} --rebuild"
+OUR_CHUNKS = """
+    SELECT key, ifnull(path, ''), ifnull(source, ''), start_line, end_line, chunks.text, read_share,
+        embedding, chunks.id
+    FROM chunks LEFT JOIN documents ON documents.id = document_id
+    LEFT JOIN chunks_vec ON chunk_id = chunks.id ORDER BY chunks.id
+"""
 
 
 def _differing(db: apsw.Connection, texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:

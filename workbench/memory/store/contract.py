@@ -483,6 +483,6 @@ class IndexPlace(ABC):
         """The names of the sources that the index holds; none for an index that cannot be read."""
         with suppress(DamagedError, OtherVersionError):
             if self.exists():
-                with self.open() as store:
+                with self.open() as store, store.reading():
                     return {stamp.source for stamp in store.stamps().values()}
         return set()

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+import apsw.sqlite_extra
 import sqlite_vec
 
 from workbench.errors import InputError
@@ -31,8 +32,13 @@ APPLICATION_ID = 0x77626878
 """The `PRAGMA application_id` of an index file: the letters wbhx."""
 
 
-VERSION = 1
-"""The `PRAGMA user_version` of an index file with this schema."""
+VERSION = 2
+"""The `PRAGMA user_version` of an index file that is made now: each page ends with its checksum."""
+WITHOUT_CHECKSUMS = 1
+"""The version of an older file with the same tables. It is read, and a rebuild adds the checksums."""
+CHECKSUM_BYTES = 8
+"""What the checksum takes of each page."""
+WRONG_CHECKSUM = "the checksum of a page does not fit its bytes"
 
 SCHEMA = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
 
@@ -57,6 +63,10 @@ CACHE_KB = 32_768
 """The most memory that a connection keeps pages in. SQLite's 2 MB hold too little of the indexes by hash."""
 
 
+VECTORS_UNREADABLE = ("Could not fetch vector data", "Internal sqlite-vec error")
+"""How sqlite-vec 0.1.9 begins the message about a page that it cannot read."""
+
+
 @contextmanager
 def plain_errors(path: Path) -> Iterator[None]:
     """Turns SQLite's errors inside the block into a StorageError that names the index and the remedy."""
@@ -72,15 +82,46 @@ def plain_errors(path: Path) -> Iterator[None]:
         ) from None
     except (apsw.CorruptError, apsw.NotADBError, apsw.ConstraintError) as error:
         raise damaged(path, str(error)) from None
+    except apsw.SQLError as error:
+        if not str(error).startswith(VECTORS_UNREADABLE):
+            raise
+        raise damaged(path, f"its vectors cannot be read: {error}") from None
     except UnicodeDecodeError as error:
         raise damaged(path, f"a text is not UTF-8: {error}") from None
     except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError) as error:
+        if wrong_checksum(error):
+            raise damaged(path, WRONG_CHECKSUM) from None
         if disk_is_full(path):
             raise DiskFullError(path) from None
         raise UnwritableError(
             f"The index {path} cannot be opened or written: {error}.",
             "Check its disk and its permissions, or choose another place with --index FILE.",
         ) from None
+
+
+def wrong_checksum(error: apsw.Error) -> bool:
+    """Whether a page that was read is not the page that was written."""
+    return getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA
+
+
+@cache
+def checksum_vfs() -> str:
+    """The name of the file layer that writes and checks the checksums of pages; it is loaded once.
+
+    A file without checksums is read and written as ever. Source: SQLite, ext/misc/cksumvfs.c.
+    """
+    try:
+        extension = apsw.sqlite_extra.path("cksumvfs")
+    except apsw.sqlite_extra.NotAvailable:
+        raise InputError(
+            "This build of apsw lacks SQLite's extension cksumvfs, which checks an index file for damage.",
+            "Install apsw from PyPI: pip install --only-binary apsw apsw",
+        ) from None
+    db = apsw.Connection(":memory:")
+    db.enable_load_extension(True)
+    db.load_extension(str(extension))
+    db.close()
+    return "cksmvfs"
 
 
 Identity = tuple[int, int]
@@ -100,6 +141,7 @@ def connect_new(path: Path) -> apsw.Connection:
     db = _connect(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
     with plain_errors(path):
         db.pragma("page_size", PAGE_BYTES)
+        db.reserve_bytes("main", CHECKSUM_BYTES)
         db.pragma("journal_mode", "wal")
         spare_the_disk(db)
     return db
@@ -132,8 +174,8 @@ def _has_wal(real: Path) -> bool:
 def _can_be_read(db: apsw.Connection) -> bool:
     try:
         db.pragma("user_version")
-    except (apsw.IOError, apsw.CantOpenError, apsw.FullError):
-        return False
+    except (apsw.IOError, apsw.CantOpenError, apsw.FullError) as error:
+        return wrong_checksum(error)
     except apsw.Error:
         return True  # no database at all, which is another matter
     return True
@@ -141,7 +183,7 @@ def _can_be_read(db: apsw.Connection) -> bool:
 
 def _connect(path: Path, flags: int, name: str | None = None) -> apsw.Connection:
     with plain_errors(path):
-        db = apsw.Connection(name or str(path), flags=flags)
+        db = apsw.Connection(name or str(path), flags=flags, vfs=checksum_vfs())
         db.set_busy_timeout(BUSY_SECONDS * 1000)
         db.enable_load_extension(True)
         db.load_extension(sqlite_vec.loadable_path())

@@ -186,12 +186,15 @@ class Store(IndexStore):
                 "Choose another file with --index, or move this one away.",
             )
         version = self.db.pragma("user_version")
-        if version != database.VERSION:
+        if version not in (database.VERSION, database.WITHOUT_CHECKSUMS):
             raise OtherVersionError(
-                f"The index {self.path} has schema version {version}; this workbench reads version "
-                f"{database.VERSION}.",
+                f"The index {self.path} has schema version {version}; this workbench reads versions "
+                f"{database.WITHOUT_CHECKSUMS} and {database.VERSION}.",
                 "Build it again: workbench index FOLDER --rebuild",
             )
+        checksums = self.db.reserve_bytes("main") == database.CHECKSUM_BYTES
+        if version == database.VERSION and not checksums:
+            raise self.damaged("its pages have lost their checksums")
         settings = self.settings
         check_dimensions(settings)
         database.check_tables(self.path, self.db, settings.dimensions)
@@ -510,8 +513,9 @@ class Store(IndexStore):
                 self.db.execute("DETACH other")
 
     def _settings_of_other(self, file: Path) -> Settings | None:
-        same_version = self.db.execute("PRAGMA other.user_version").get == database.VERSION
-        if not (same_version and database.has_a_cache(self.db, "other")):
+        version = self.db.execute("PRAGMA other.user_version").get
+        known = version in (database.VERSION, database.WITHOUT_CHECKSUMS)
+        if not (known and database.has_a_cache(self.db, "other")):
             return None
         text = self.db.execute("SELECT value FROM other.meta WHERE key = 'settings'").get
         if text is None:
