@@ -100,7 +100,7 @@ def faults(
 
 
 def facts(held: Held) -> list[str]:
-    """What is no fault: pages without checksums, a folder that is not read, and texts that were read in part."""
+    """What is no fault: pages without checksums, a folder not read, and texts that were read in part."""
     found = [] if held.checksums else [NO_CHECKSUMS.format(held.repair)]
     if held.says_folder and not held.folder:
         found.append(
