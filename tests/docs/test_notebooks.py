@@ -21,7 +21,9 @@ from tests.docs.prose import description, differences, is_check, is_code, untied
 from tests.forked import ForkedKernels
 from tests.test_guests import GUESTS
 from workbench.memory.index import MemoryIndex
+from workbench.systems.catalogue import ON_A_SERVER, SYSTEMS
 from workbench.tables import WIDTH
+from workbench_plugins.engines.presets import ENGINES
 from workbench_plugins.recommended.pipelines import RECOMMENDED
 
 LESSONS = sorted((PROJECT / "notebooks").glob("*.ipynb"))
@@ -178,6 +180,41 @@ def test_a_lesson_links_to_the_first_lesson_on_luck_and_leaves_statistics_to_les
     assert not re.search(r"\binterval|\bp-value", prose(notebook))
     told = re.search(r"more than luck|too few questions", prose(notebook))
     assert told is None or "](00_start.ipynb#Luck)" in prose(notebook)
+
+
+PROJECTS = {
+    "AutoMem": "automem",
+    "Basic Memory": "basic-memory",
+    "Haystack": "haystack",
+    "LangChain": "langchain-postgres",
+    "OpenClaw": "openclaw",
+    "pgvector": "pgvector",
+    "QMD": "tobi/qmd",
+    "Qdrant": "qdrant",
+    "txtai": "txtai",
+    "Weaviate": "weaviate",
+}
+"""Each project that a lesson speaks of, and a part of its repository's name."""
+
+
+@every_lesson
+def test_a_lesson_names_a_release_of_each_project_that_it_speaks_of(path: Path) -> None:
+    """The releases are those that the systems and the engines' fusions were read from, or checked against."""
+    text = prose(read(path))
+    sources = [one.source for one in (*SYSTEMS.values(), *ON_A_SERVER.values(), *ENGINES.values())]
+    for name, repository in PROJECTS.items():
+        of_it = [one for one in sources if repository in one.repository]
+        known = {word.strip("()") for one in of_it for word in one.release.split()}
+        assert name not in text or any(release in text for release in known), name
+
+
+@every_lesson
+def test_what_answers_a_prediction_is_folded(path: Path) -> None:
+    """The first text below the cell that reveals an answer, unless it only leads to the next cell."""
+    cells = read(path).cells
+    reveals = next(place for place, cell in enumerate(cells) if ".reveal(" in cell.source)
+    text = next(cell.source for cell in cells[reveals:] if cell.cell_type == "markdown")
+    assert text.startswith("<details><summary>Guess first") or text.rstrip().endswith(":")
 
 
 @every_lesson
