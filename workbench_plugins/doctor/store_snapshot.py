@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 
 from workbench.errors import InputError
 from workbench.memory.embedding.local import unit
-from workbench.memory.files import SOURCE, FileRules
+from workbench.memory.files import SOURCE, FileRules, open_named
+from workbench.memory.guard import bound_queries, check_tables, guarded
 from workbench.memory.index import default_index_path
 from workbench.memory.sources import is_sound
 from workbench.memory.store.sqlite.database import (
@@ -80,13 +81,8 @@ def read_store(place: Path) -> Held:
     if not place.exists():
         raise InputError(f"There is no index at {place}.", "Make one: workbench index FOLDER")
     readers = FOLDERS if place.is_dir() else FILES
-    try:
+    with guarded(place, "Close the program that uses it, or update the workbench."):
         found = next((held for read in readers if (held := read(place)) is not None), None)
-    except (apsw.Error, OSError, ValueError, KeyError, pickle.UnpicklingError, struct.error) as error:
-        raise InputError(
-            f"The store {place} cannot be read: {error}.",
-            "Close the program that uses it, or update the workbench.",
-        ) from None
     if found is None:
         raise InputError(
             f"{place} is no store that the doctor knows.",
@@ -106,7 +102,7 @@ def is_store(folder: Path) -> bool:
 @contextmanager
 def reading(file: Path) -> Iterator[apsw.Connection]:
     """A connection that cannot write; a file in WAL mode that nobody has open is read as it lies there."""
-    with file.open("rb") as opened:
+    with open_named(file) as opened:
         resting = opened.read(20)[18:19] == b"\x02" and not file.with_name(f"{file.name}-wal").exists()
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     how = "immutable=1" if resting else "mode=ro"
@@ -117,6 +113,7 @@ def reading(file: Path) -> Iterator[apsw.Connection]:
         db.load_extension(sqlite_vec.loadable_path())
         db.enable_load_extension(False)
         db.pragma("trusted_schema", False)  # the file may come from elsewhere
+        bound_queries(db, file)
         yield db
     finally:
         db.close()
@@ -127,7 +124,7 @@ def _rows(db: apsw.Connection, sql: str, *given: Any) -> list[Any]:
 
 
 def _tables(db: apsw.Connection) -> set[str]:
-    return {name for (name,) in _rows(db, "SELECT name FROM sqlite_schema")}
+    return {name for (name,) in _rows(db, "SELECT name FROM sqlite_schema WHERE type = 'table'")}
 
 
 def vector_of(stored: Any, wide: bool = False) -> Vectors:
@@ -136,22 +133,43 @@ def vector_of(stored: Any, wide: bool = False) -> Vectors:
         stored = json.loads(stored)
     if isinstance(stored, bytes):
         return np.frombuffer(stored, "<f8" if wide else "<f4").astype(np.float32)
-    return MISSING if stored is None else np.array(stored, np.float32)
+    if stored is None:
+        return MISSING
+    if not isinstance(stored, list) or not all(isinstance(one, int | float) for one in stored):
+        raise ValueError("a vector is no list of numbers")
+    return np.array(stored, np.float32)
 
 
 def _held(name: str, kind: str, repair: str, rows: Iterable[Sequence[Any]], **more: Any) -> Held:
     """A store of rows: the id, path, text and vector of each chunk, and what else they have."""
-    every = list(rows)
+    every = [_checked(row) for row in rows]
     return Held(
         name,
         kind,
         repair,
-        ids=[str(row[0]) for row in every],
+        ids=[row[0] for row in every],
         paths=[row[1] for row in every],
         texts=[row[2] for row in every],
         vectors=[row[3] for row in every],
         **more,
     )
+
+
+def _checked(row: Sequence[Any]) -> tuple[str, str, str, Vectors]:
+    """A row with an id, a path and a text. Raises ValueError for values of other types."""
+    one, path, text, vector = row
+    if not all(isinstance(value, str | int | None) for value in (one, path, text)) or vector.ndim != 1:
+        kinds = ", ".join(type(value).__name__ for value in (one, path, text))
+        raise ValueError(f"a row has values of the types {kinds}")
+    return str(one), str(path or ""), str("" if text is None else text), vector
+
+
+def _texts(rows: Iterable[tuple[Any, Any]]) -> dict[str, str]:
+    """Pairs of texts. Raises ValueError for values of other types."""
+    pairs = dict(rows)
+    if not all(isinstance(one, str) for pair in pairs.items() for one in pair):
+        raise ValueError("a column of texts has other values")
+    return pairs
 
 
 # SQLite files
@@ -201,7 +219,7 @@ def ours(db: apsw.Connection, name: str) -> Held:
         revision=settings["revision"],
         later=known.get("vectors_later") == "yes",
         full_text=dict(_differing(db, texts)),
-        hashes=dict(_rows(db, "SELECT path, hash FROM documents WHERE source = ?", SOURCE)),
+        hashes=_texts(_rows(db, "SELECT path, hash FROM documents WHERE source = ?", SOURCE)),
         folder=_own_folder(name, known.get("folder") or ""),
         says_folder=str(known.get("folder") or ""),
         rules=FileRules(**{**rules, "heads": tuple(rules["heads"])}) if rules else FileRules(),
@@ -280,7 +298,8 @@ def _openclaw(file: Path) -> Held | None:
         rows = _rows(db, f"SELECT id, path, text, embedding, model FROM {names[0]} ORDER BY rowid")
         full_text = None
         if f"{names[0]}_fts" in _tables(db):
-            full_text = dict(_rows(db, f"SELECT id, text FROM {names[0]}_fts"))
+            check_tables(db, f"{names[0]}_fts", virtual=True)
+            full_text = _texts(_rows(db, f"SELECT id, text FROM {names[0]}_fts"))
         return _held(
             str(file),
             "OpenClaw's",
@@ -288,7 +307,7 @@ def _openclaw(file: Path) -> Held | None:
             ((*row[:3], _parsed(db, row[3])) for row in rows),
             model=model,
             full_text=full_text,
-            hashes=dict(_rows(db, f"SELECT path, hash FROM {files} WHERE source = ?", SOURCE)),
+            hashes=_texts(_rows(db, f"SELECT path, hash FROM {files} WHERE source = ?", SOURCE)),
             rules=FileRules(anywhere=False),
             unreachable=[row[0] for row in rows if row[4] != model],
         )
@@ -322,7 +341,7 @@ def _basic_memory(file: Path) -> Held | None:
         named = "embedding_model" in _columns(db, "search_vector_chunks")
         models = _rows(db, "SELECT DISTINCT embedding_model FROM search_vector_chunks") if named else []
         folders = _rows(db, "SELECT path FROM project")
-        entities = dict(_rows(db, "SELECT file_path, ifnull(checksum, '') FROM entity"))
+        entities = _texts(_rows(db, "SELECT file_path, ifnull(checksum, '') FROM entity"))
         notes = {path for (path,) in _rows(db, "SELECT file_path FROM search_index WHERE type = 'entity'")}
         return _held(
             str(file),
@@ -368,14 +387,24 @@ TEXT_KEYS = ("page_content", "data", "document", "text", "memory", "chroma:docum
 PATH_KEYS = ("source", "path", "file_path", "file_name")
 
 
+def _plain(value: Any) -> str:
+    """The id of a point, which is a text, a number, or an object of UUID."""
+    value = value.kept.get("int") if isinstance(value, _Inert) else value
+    if not isinstance(value, str | int):
+        raise ValueError(f"the id of a point is of the type {type(value).__name__}")
+    return str(value)
+
+
 def _text_of(payload: Mapping[str, Any]) -> str:
-    return next((str(payload[key]) for key in TEXT_KEYS if payload.get(key) is not None), "")
+    return next(
+        (str(payload[key]) for key in TEXT_KEYS if isinstance(payload.get(key), str | int | float)), ""
+    )
 
 
 def _path_of(payload: Mapping[str, Any]) -> str:
     nested = payload.get("metadata")
     every = {**payload, **(nested if isinstance(nested, dict) else {})}
-    return next((str(every[key]) for key in PATH_KEYS if every.get(key)), "")
+    return next((every[key] for key in PATH_KEYS if every.get(key) and isinstance(every[key], str)), "")
 
 
 def _of_points(name: str, kind: str, points: Iterable[tuple[str, Mapping[str, Any], Vectors]]) -> Held:
@@ -402,7 +431,7 @@ def _qdrant_points(file: Path) -> Iterator[tuple[str, Mapping[str, Any], Vectors
                 vectors = next((one for one in vectors.values() if isinstance(one, list)), None)
             vector = vector_of(vectors)
             vector = unit(vector[None])[0] if by_cosine and vector.size else vector
-            yield str(point.get("id")), point.get("payload") or {}, vector
+            yield _plain(point.get("id")), point.get("payload") or {}, vector
 
 
 def _chroma(folder: Path) -> Held | None:
@@ -418,6 +447,8 @@ def _chroma(folder: Path) -> Held | None:
         queue = _rows(db, "SELECT id, operation, vector FROM embeddings_queue ORDER BY seq_id")
         searched = dict(_rows(db, "SELECT rowid, string_value FROM embedding_fulltext_search"))
         segments = [one for (one,) in _rows(db, "SELECT id FROM segments WHERE scope = 'VECTOR'")]
+    if any(not isinstance(one, str) or Path(one).name != one for one in segments):
+        raise ValueError("a segment is no name of a folder in it")
     vectors = {name: one for segment in segments for name, one in _hnsw(folder / segment)}
     for name, operation, stored in queue:
         if operation == 3:
@@ -441,9 +472,11 @@ def _hnsw(folder: Path) -> Iterator[tuple[str, Vectors]]:
     if not (header.exists() and level.exists() and known.exists()):
         return
     _, _, _, count, size, label_at, data_at = struct.unpack_from(HEADER, header.read_bytes())
+    content = level.read_bytes()
+    if not (data_at <= label_at <= size - 8 and count * size <= len(content)):
+        raise ValueError(f"{header} speaks of {count:,} vectors of {size:,} bytes, more than there are")
     named = unpickled(known.read_bytes())
     labels = (named.kept if isinstance(named, _Inert) else named)["label_to_id"]
-    content = level.read_bytes()
     for place in range(count):
         one = content[place * size : (place + 1) * size]
         (label,) = struct.unpack_from("<Q", one, label_at)
@@ -470,6 +503,8 @@ def _faiss_points(file: Path) -> Iterator[tuple[str, Mapping[str, Any], Vectors]
             "The doctor reads flat indexes (IndexFlatL2, IndexFlatIP).",
         )
     dimensions, count = struct.unpack_from("<iq", content, 4)
+    if not (dimensions > 0 and count >= 0 and 16 + 4 * dimensions * count <= len(content)):
+        raise ValueError(f"{file} speaks of {count:,} vectors of {dimensions:,} numbers, more than there are")
     vectors = np.frombuffer(content, "<f4", dimensions * count, len(content) - 4 * dimensions * count)
     documents, names = unpickled(file.with_suffix(".pkl").read_bytes())
     kept = documents.kept.get("_dict", {}) if isinstance(documents, _Inert) else documents

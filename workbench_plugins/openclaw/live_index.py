@@ -36,6 +36,7 @@ from workbench.memory.choices import check_model
 from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import PACKAGED_MODEL, Embedder, LocalEmbedder, unit
 from workbench.memory.files import content_hash
+from workbench.memory.guard import LONGEST_VALUE, check_plain, check_tables
 from workbench.memory.index import OpenIndex, default_index_path
 from workbench.memory.sources import whole_characters
 from workbench.memory.store.contract import DamagedError, LockedError, Settings, Stamp, hits_of, stopped_after
@@ -149,6 +150,7 @@ class LiveStore:
             if seen is None:
                 raise InputError(f"There is no file {self.path}.", "Check the path; it is case-sensitive.")
             with self._plain_errors():
+                self._check_plain()
                 db, frozen = self._opened("immutable=1"), self._look()
                 if not self._rests(db):
                     db.close()
@@ -157,11 +159,21 @@ class LiveStore:
                 return Connection(db, seen, frozen)
             db.close()  # meanwhile OpenClaw has replaced it by a new file
 
+    def _check_plain(self) -> None:
+        """Raises InputError for a named pipe or a link beside the file, which SQLite would wait for."""
+        try:
+            check_plain(self.path)
+        except ValueError as error:
+            raise InputError(
+                f"The store {self.path} cannot be read: {error}.", "Give a file that OpenClaw has written."
+            ) from None
+
     def _opened(self, how: str) -> apsw.Connection:
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         db = apsw.Connection(f"{self.path.resolve().as_uri()}?{how}", flags=flags)
         db.set_busy_timeout(int(BUSY_SECONDS * 1000))
         db.pragma("trusted_schema", False)  # the file may come from elsewhere
+        db.limit(apsw.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
         return db
 
     def _rests(self, db: apsw.Connection) -> bool:
@@ -279,6 +291,7 @@ class LiveStore:
         tables = self.tables()
         for layout in LAYOUTS:
             if {layout.meta, layout.files, layout.chunks} <= tables:
+                self._check_own(layout.meta, layout.files, layout.chunks)
                 self._check_columns(layout.files, FILE_COLUMNS)
                 self._check_columns(layout.chunks, CHUNK_COLUMNS)
                 return layout
@@ -287,6 +300,13 @@ class LiveStore:
             "Give OpenClaw's file: ~/.openclaw/memory/AGENT.sqlite, or "
             "~/.openclaw/agents/AGENT/agent/openclaw-agent.sqlite in newer releases.",
         )
+
+    def _check_own(self, *names: str, virtual: bool = False) -> None:
+        """Raises InputError for a view, and for a table that another one holds."""
+        try:
+            check_tables(self._now.db, *names, virtual=virtual)
+        except ValueError as error:
+            raise self._unknown(str(error)) from None
 
     def _check_columns(self, table: str, needed: set[str]) -> None:
         found = {name for (name,) in self._all("SELECT name FROM pragma_table_info(?)", (table,))}
@@ -322,6 +342,7 @@ class LiveStore:
         """Whether the store has a full-text index that the SQLite used here can search."""
         if self.layout.full_text not in self.tables():
             return False
+        self._check_own(self.layout.full_text, virtual=True)
         with self._plain_errors():
             try:
                 self._now.db.execute(f"SELECT rowid FROM {self.layout.full_text} LIMIT 1").fetchall()

@@ -1,0 +1,62 @@
+"""Hostile stores end in one sentence; `python -m benchmarks.hostile` tries more of them, and measures."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.hostile import commands, ended, prepared
+from tests.commands import Run
+from tests.security.hostile_stores import ATTACKS, KINDS, numbered, sound
+from workbench.errors import InputError
+from workbench.memory.guard import bounded_memory, check_plain, guarded
+
+
+@pytest.fixture(scope="module")
+def sounds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("sound")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_sound_store_is_read(run: Run, tmp_path: Path, kind: str) -> None:
+    told = run("doctor", sound(kind, tmp_path / kind))
+    assert told.code in (0, 1)
+    assert "3 chunks" in told.out
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is bounded on Linux alone")
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_hostile_store_ends_in_one_sentence(tmp_path: Path, sounds: Path, attack: str) -> None:
+    prepared()
+    at = list(ATTACKS).index(attack)
+    chosen = at * len(KINDS) + at % len(KINDS)  # every kind in turn
+    kind, made, store = numbered(chosen, sounds, tmp_path / "store")
+    assert made == attack
+    for command in commands(kind, store)[-2:]:
+        got = ended(command, tmp_path / "log")
+        assert got.problem == "", (kind, command, got)
+
+
+def test_what_is_no_plain_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    import os
+
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("/etc/passwd")
+    for place in (tmp_path, tmp_path / "pipe"):
+        with pytest.raises(ValueError, match="is not a plain file"):
+            check_plain(place)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is bounded on Linux alone")
+def test_an_allocation_beyond_the_bound_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"x")
+    with (
+        pytest.raises(InputError, match="more memory than its size explains"),
+        guarded(tmp_path / "file", "x"),
+    ):
+        bytearray(2_000_000_000)
+    with bounded_memory(10_000_000), pytest.raises(MemoryError):
+        bytearray(200_000_000)
+    assert len(bytearray(200_000_000)) == 200_000_000

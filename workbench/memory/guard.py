@@ -1,0 +1,127 @@
+"""A guard around the readers of stores that somebody else wrote.
+
+Such a store is data: a reader takes plain files alone, a bounded time and a bounded memory, and gives one
+sentence for whatever is wrong with it. A header that speaks of a billion vectors, a pickle of 13 bytes that
+asks for four gigabytes, and a named pipe in place of a file are each such a sentence.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import stat
+import struct
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from workbench.errors import InputError
+
+LEAST_BYTES = 500_000_000
+BYTES_A_BYTE = 4
+"""The memory that reading may take: as much for any store, and so much for each of its bytes on the disk."""
+LEAST_SECONDS, BYTES_A_SECOND = 6.0, 4_000_000
+"""The time that queries may take: as much for any store, and a second for so many bytes on the disk."""
+LONGEST_VALUE = 100_000_000
+"""Bytes of one value in a SQLite file."""
+MOST_FILES = 20_000
+
+WRONG = (
+    ArithmeticError, AttributeError, EOFError, ImportError, LookupError, MemoryError, OSError, RecursionError,
+    TypeError, ValueError, apsw.Error, pickle.PickleError, struct.error,
+)  # fmt: skip
+"""What the content of a foreign file makes a reader raise."""
+
+
+@contextmanager
+def guarded(place: Path, remedy: str) -> Iterator[None]:
+    """Reads a store within the bounds. Raises InputError, with the remedy, for whatever is wrong with it."""
+    try:
+        with bounded_memory(LEAST_BYTES + BYTES_A_BYTE * check_plain(place)):
+            yield
+    except MemoryError:
+        raise InputError(f"The store {place} asks for more memory than its size explains.", remedy) from None
+    except apsw.InterruptError:
+        raise InputError(f"The store {place} takes too long to read.", remedy) from None
+    except WRONG as error:
+        reason = str(error) or type(error).__name__
+        raise InputError(f"The store {place} cannot be read: {reason:.300}.", remedy) from None
+
+
+def check_plain(place: Path) -> int:
+    """The bytes that a file, or the files below a folder, have on the disk; a sparse file has few.
+
+    Raises ValueError for anything but plain files and folders, such as a named pipe, also beside a SQLite
+    file, for a link within a folder, and for too many files.
+    """
+    real = os.path.realpath(place)
+    pending, seen, size = [real, *(f"{real}{end}" for end in ("-wal", "-shm", "-journal"))], 0, 0
+    while pending:
+        path = pending.pop()
+        try:
+            info = os.lstat(path)
+        except FileNotFoundError:
+            continue
+        seen += 1
+        if seen > MOST_FILES:
+            raise ValueError(f"it has more than {MOST_FILES:,} files")
+        if stat.S_ISDIR(info.st_mode):
+            pending += [one.path for one in os.scandir(path)]
+        elif not stat.S_ISREG(info.st_mode):
+            raise ValueError(f"{path} is not a plain file")
+        size += info.st_blocks * 512
+    return size
+
+
+@contextmanager
+def bounded_memory(more: int) -> Iterator[None]:
+    """Lets this process have so many more bytes of memory: beyond them, an allocation is a MemoryError.
+
+    Only Linux counts them; elsewhere nothing is bounded.
+    """
+    try:
+        import resource
+
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5])
+        soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    except (ImportError, OSError):
+        yield
+        return
+    bound = pages * os.sysconf("SC_PAGE_SIZE") + more
+    if soft != resource.RLIM_INFINITY:
+        bound = min(bound, soft)
+    resource.setrlimit(resource.RLIMIT_DATA, (bound, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def bound_queries(db: apsw.Connection, place: Path) -> None:
+    """Bounds the time and the values of the queries of a SQLite file; SQLite then gives an InterruptError."""
+    info = os.stat(place)
+    ends = time.monotonic() + LEAST_SECONDS + info.st_blocks * 512 / BYTES_A_SECOND
+    db.limit(apsw.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+    db.set_progress_handler(_late(ends), 20_000)
+
+
+def _late(ends: float) -> Callable[[], bool]:
+    return lambda: time.monotonic() > ends
+
+
+def check_tables(db: apsw.Connection, *names: str, virtual: bool = False) -> None:
+    """Raises ValueError unless each of these names is a table of its own.
+
+    A view runs a query whenever it is read, as does a full-text table with its content in a view.
+    """
+    for name in names:
+        rows = db.execute("SELECT type, sql FROM sqlite_schema WHERE name = ?", (name,)).fetchall()
+        kind, sql = rows[0] if rows else ("", "")
+        begins = " ".join(str(sql).upper().split())
+        is_virtual = begins.startswith("CREATE VIRTUAL")
+        elsewhere = is_virtual and "CONTENT=" in begins.replace(" ", "")
+        if len(rows) != 1 or kind != "table" or elsewhere or is_virtual != virtual:
+            raise ValueError(f"{name} is no {'full-text table' if virtual else 'table'} of its own")
