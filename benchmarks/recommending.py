@@ -23,7 +23,8 @@ from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder, open_index
 from workbench.retrieval.pipeline import search
 from workbench_plugins.recommended.layout import cache_of, passages_of
-from workbench_plugins.recommended.passage_index import PassageCache, files_of
+from workbench_plugins.recommended.passage_file import PassageFile
+from workbench_plugins.recommended.passage_index import files_of
 from workbench_plugins.recommended.pipelines import RECOMMENDED
 from workbench_plugins.recommended.shipped_vectors import words_of
 
@@ -45,7 +46,7 @@ def copied(folder: Path, chunks: int) -> MemoryIndex:
     index_folder(folder / "many", embedder, index_path=place)
     index = open_index(folder / "many", embedder, index_path=place)
     read = words_of(keys.values())
-    with closing(PassageCache(cache_of(index))) as cache:
+    with closing(PassageFile(cache_of(index))) as cache:
         for file in files_of(index):
             original = "/".join(("memory", *file.path.split("/")[2:]))
             cache.keep(file.key(embedder), read[keys[original]])

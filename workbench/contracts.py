@@ -93,6 +93,11 @@ class Index(ABC):
         """The paths of all indexed files, in order."""
         return sorted(one.path for one in self.documents() or ())
 
+    @property
+    def newly_read(self) -> int:
+        """How many chunks a model has read to lay this index out."""
+        return 0
+
     def documents(self) -> Sequence[Document] | None:
         """All documents with their whole text, by path; None for an index that keeps chunks only."""
         return None

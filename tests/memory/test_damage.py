@@ -13,10 +13,12 @@ from tests.home import Home
 from workbench.errors import WorkbenchError
 from workbench.memory.index import MemoryIndex
 from workbench.memory.store.contract import DamagedError
+from workbench.memory.store.sqlite.place import words_file
 from workbench.memory.store.sqlite.store import Store
 from workbench.records import Clause, Query
 from workbench_plugins.doctor.faults import faults
 from workbench_plugins.doctor.store_snapshot import read_store
+from workbench_plugins.recommended.stored_passages import passages_in
 
 QUERY = Query((Clause("tea"),), "OR")
 
@@ -88,6 +90,16 @@ def test_a_changed_bit_of_any_table_names_the_command_that_mends_it(home: Home, 
     home.sync(rebuild=True)
     with home.opened() as index:
         everything(index)
+
+
+def test_the_doctor_reads_the_file_of_words_too(home: Home) -> None:
+    words = words_file(home.file)
+    with home.opened() as index:
+        passages_in(index, None, words)
+    assert read_store(home.file).problems == []
+    flipped(words, words.stat().st_size - 50, 1)
+    (problem,) = read_store(home.file).problems
+    assert words.name in problem
 
 
 def test_a_text_that_is_not_that_of_its_id_is_not_answered(home: Home) -> None:

@@ -179,24 +179,26 @@ def index(
         if workers is not None:
             given["embedder"] = part_of("work", "cluster").on_cluster(embedder, workers)
         summary = index_folder(folder, store=store, rebuild=rebuild, verify=verify, skip=skip, **given)
-        lay_out(store or str(folder), embedder, options.index_file, vectors)
+        summary.read_by_word = lay_out(store or str(folder), embedder, options.index_file, vectors)
     summary.seconds = time.perf_counter() - started
     say_left_out(summary, given["sources"])
     print_output(asdict(summary) if as_json else str(summary), as_json)
 
 
-def lay_out(memory: str, embedder: Embedder | None, index_file: Path | None, vectors: bool) -> None:
+def lay_out(memory: str, embedder: Embedder | None, index_file: Path | None, vectors: bool) -> int:
     """Lays the index out as the default system needs it, so that the first question costs what others do.
 
-    With `vectors`, the others' first question costs no more either.
+    Returns how many chunks the model has read word by word. With `vectors`, the first question of the others
+    costs no more either.
     """
     from workbench.memory.index import MemoryIndex
     from workbench.memory.opening import open_memory
 
     with open_memory(memory, embedder, index_path=index_file) as opened, opened.snapshot():
-        opened.laid_out(_usual_layout())
+        read = opened.laid_out(_usual_layout()).newly_read
         if vectors and isinstance(opened, MemoryIndex):
             opened.prepare()
+    return read
 
 
 def _usual_layout() -> Layout | None:

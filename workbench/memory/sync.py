@@ -70,16 +70,26 @@ class Summary:
     embedded: int = 0
     from_cache: int = 0
     later: int = 0
+    read_by_word: int = 0
+    same_look: list[str] = field(default_factory=list)
     chunks: int = 0
     seconds: float = 0.0
 
     def __str__(self) -> str:
         later = f", {self.later} postponed until a search needs them" if self.later else ""
+        later += f", {self.read_by_word} read word by word" if self.read_by_word else ""
         return (
             f"{len(self.new)} new, {len(self.changed)} changed, {len(self.deleted)} deleted, "
             f"{self.unchanged} unchanged; {counted(self.embedded, 'chunk')} embedded, "
-            f"{self.from_cache} from cache{later}; {self.seconds:.1f} s"
+            f"{self.from_cache} from cache{later}; {self.seconds:.1f} s{self._hidden}"
         )
+
+    @property
+    def _hidden(self) -> str:
+        if not self.same_look:
+            return ""
+        files = counted(len(self.same_look), "file")
+        return f"\n{files} had another text and the same size and time (first: {self.same_look[0]})"
 
 
 def index_folder(
@@ -375,6 +385,8 @@ def _planned(work: Work, known: Mapping[str, Stamp], staged: Staged) -> Plan:
                 touched[path] = Look(document.size, document.mtime_ns)
             else:
                 staged.add(document)
+                if stamp is not None and stamp.look == look:
+                    work.summary.same_look.append(path)
     work.summary.unchanged += len(touched)
     missing = _missing(there, known, work.sources)
     if missing or work.gone:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,6 +18,8 @@ from workbench.memory.choices import extra_paths_of
 from workbench.memory.data_files import load_data
 from workbench.memory.embedding.local import LocalEmbedder, Windowed
 from workbench.memory.index import MemoryIndex, OpenIndex
+from workbench.memory.store.sqlite import database
+from workbench.memory.store.sqlite.place import words_file
 from workbench.memory.sync import index_folder, open_index
 from workbench.records import Chunk, Hits, Rows, Vector
 from workbench.registry import declared_module
@@ -159,9 +160,9 @@ def _up_to_date(index: Index) -> Iterator[MemoryIndex | None]:
     file, root = Path(inner.store.name), inner.root
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "index.sqlite"
-        for suffix in ("", "-wal"):
-            if Path(f"{file}{suffix}").exists():
-                shutil.copyfile(f"{file}{suffix}", f"{copy}{suffix}")
+        database.copy(file, copy)
+        if words_file(file).exists():  # so that unchanged chunks are not read again
+            database.copy(words_file(file), words_file(copy))
         index_folder(root, inner.embedder, index_path=copy, extra=extra_paths_of(root, file), skip=True)
         with open_index(root, inner.embedder, index_path=copy) as fresh:
             yield fresh

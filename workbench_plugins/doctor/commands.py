@@ -258,8 +258,9 @@ def _info(path: Path) -> IndexInfo:
 
 
 def _parts(path: Path) -> list[Path]:
-    """The files that belong to the index at `path` beside it: builds, and what SQLite puts beside them."""
-    return [one for one in path.parent.iterdir() if one.name.startswith(f"{path.name}.build-")]
+    """The files that belong to the index at `path`: builds, words, and what SQLite puts beside them."""
+    names = f"{path.name}.build-", builds.words_file(path).name
+    return [one for one in path.parent.iterdir() if one.name.startswith(names)]
 
 
 def remove_index(name: str, home: Path | None = None) -> int:
@@ -274,7 +275,8 @@ def remove_index(name: str, home: Path | None = None) -> int:
     path = (home or index_home()) / name
     with alone(path, HELD_SECONDS):
         path.unlink(missing_ok=True)
-        builds.remove([*builds.leftovers(path), *(path.with_name(name + end) for end in builds.BESIDE)])
+        beside = [path.with_name(name + end) for end in builds.BESIDE]
+        builds.remove([*builds.leftovers(path), *beside, *_parts(path)])
     return found[name].size
 
 

@@ -35,6 +35,7 @@ from workbench.memory.store.sqlite.database import (
     checksum_vfs,
     wrong_checksum,
 )
+from workbench.memory.store.sqlite.place import words_file
 from workbench.records import Chunk
 
 Vectors = NDArray[np.float32]
@@ -182,7 +183,19 @@ def _ours(file: Path) -> Held | None:
                 return None
         except apsw.IOError as error:
             return _with_a_wrong_page(str(file), error)
-        return ours(db, str(file))
+        found = ours(db, str(file))
+    return replace(found, problems=[*found.problems, *_words_problems(words_file(file))])
+
+
+def _words_problems(file: Path) -> list[str]:
+    """What is wrong with the file of words beside an index."""
+    if not file.is_file():
+        return []
+    try:
+        with reading(file) as db:
+            return [f"{file.name}: {said}" for (said,) in _rows(db, "PRAGMA quick_check") if said != "ok"]
+    except (apsw.CorruptError, apsw.NotADBError, apsw.IOError):
+        return [f"{file.name}: {WRONG_CHECKSUM}"]
 
 
 def _with_a_wrong_page(name: str, error: apsw.IOError) -> Held:

@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain, pairwise
+from typing import Any
 
 import apsw
 import numpy as np
@@ -140,18 +142,56 @@ def question_stems(text: str) -> list[str]:
     return list(dict.fromkeys(content_stems(text) or porter_stems(text)))
 
 
-class StemIndex:
+Counts = Mapping[str, int]
+"""How often each stem stands in a text."""
+Places = NDArray[np.integer[Any]]
+
+
+class StemTable(ABC):
     """BM25 over the stems of some texts. Function words count neither as terms nor in a text's length.
 
-    The IDF is ln(1 + (n - df + ½) / (df + ½)), which is never negative (Lucene's), so that a share of the
-    question's highest possible score is between 0 and 1.
+    `lengths` has the number of stems of each text. The IDF is ln(1 + (n - df + ½) / (df + ½)), which is never
+    negative (Lucene's), so that a share of the question's highest possible score is between 0 and 1.
     """
+
+    def __init__(self, lengths: Floats) -> None:
+        self.size = lengths.size
+        self._normal = K1 * (1 - B + B * lengths / max(lengths.mean(), 1.0)) if lengths.size else lengths
+
+    @abstractmethod
+    def postings(self, stem: str) -> tuple[Places, Places]:
+        """The texts that have a stem, in order, and how often each has it."""
+
+    def idf(self, stem: str) -> float:
+        """How rare a stem is; a stem that no text has is the rarest."""
+        count = self.postings(stem)[0].size
+        return float(np.log1p((self.size - count + 0.5) / (count + 0.5)))
+
+    def scores(self, stems: Sequence[str]) -> Floats:
+        """BM25 of each text; 0 for a text without any of the stems."""
+        total = np.zeros(self.size)
+        for stem in stems:
+            places, counts = self.postings(stem)
+            total[places] += self.idf(stem) * counts * (K1 + 1) / (counts + self._normal[places])
+        return total
+
+    def having(self, stem: str) -> NDArray[np.bool_]:
+        """Which texts have a stem."""
+        has = np.zeros(self.size, bool)
+        has[self.postings(stem)[0]] = True
+        return has
+
+    def most(self, stems: Sequence[str]) -> float:
+        """The score that no text can pass: every stem of the question, as often as one likes."""
+        return sum(self.idf(stem) for stem in stems) * (K1 + 1)
+
+
+class StemIndex(StemTable):
+    """The stems of some texts, counted and held in memory."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         counted = [Counter(content_stems(text)) for text in texts]
-        lengths = np.array([sum(counts.values()) for counts in counted], float)
-        self.size = len(texts)
-        self._normal = K1 * (1 - B + B * lengths / max(lengths.mean(), 1.0)) if len(texts) else lengths
+        super().__init__(np.array([sum(counts.values()) for counts in counted], float))
         # All postings are in one table, ordered by stem and then by text.
         self._numbers = {
             stem: number for number, stem in enumerate(dict.fromkeys(chain.from_iterable(counted)))
@@ -164,31 +204,7 @@ class StemIndex:
         every_count = chain.from_iterable(counts.values() for counts in counted)
         self._counts = np.fromiter(every_count, np.int32)[order]
 
-    def _postings(self, stem: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The texts that have a stem, in order, and how often each has it."""
+    def postings(self, stem: str) -> tuple[Places, Places]:
         number = self._numbers.get(stem)
         held = slice(0) if number is None else slice(self._ends[number], self._ends[number + 1])
         return self._places[held], self._counts[held]
-
-    def idf(self, stem: str) -> float:
-        """How rare a stem is; a stem that no text has is the rarest."""
-        count = self._postings(stem)[0].size
-        return float(np.log1p((self.size - count + 0.5) / (count + 0.5)))
-
-    def scores(self, stems: Sequence[str]) -> Floats:
-        """BM25 of each text; 0 for a text without any of the stems."""
-        total = np.zeros(self.size)
-        for stem in stems:
-            places, counts = self._postings(stem)
-            total[places] += self.idf(stem) * counts * (K1 + 1) / (counts + self._normal[places])
-        return total
-
-    def having(self, stem: str) -> NDArray[np.bool_]:
-        """Which texts have a stem."""
-        has = np.zeros(self.size, bool)
-        has[self._postings(stem)[0]] = True
-        return has
-
-    def most(self, stems: Sequence[str]) -> float:
-        """The score that no text can pass: every stem of the question, as often as one likes."""
-        return sum(self.idf(stem) for stem in stems) * (K1 + 1)

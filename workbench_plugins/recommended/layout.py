@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 from workbench.contracts import Index
 from workbench.memory.choices import index_home
 from workbench.memory.embedding.local import Embedder, LocalEmbedder
+from workbench.memory.store.sqlite.place import words_file
 from workbench.records import Floats, Hits, Query, Rows, Vector
 from workbench.retrieval.index_adapters import IndexAdapter, adapted, innermost, memoized
 from workbench.retrieval.proper_nouns import is_name
 from workbench.retrieval.query import unicode_words
-from workbench_plugins.recommended.keywords import StemIndex, content_stems, porter_stems, question_stems
-from workbench_plugins.recommended.passage_index import HeldWords, Passages, WordEmbedder, arrange, held
+from workbench_plugins.recommended.keywords import StemTable, content_stems, porter_stems, question_stems
+from workbench_plugins.recommended.passage_index import HeldWords, Passages, WordEmbedder
 from workbench_plugins.recommended.passage_windows import lines_of, outline
+from workbench_plugins.recommended.stored_passages import passages_in
 from workbench_plugins.recommended.words import AskedWords, Codes, asked_words, best_matches
 from workbench_plugins.recommended.words import cosines as passage_cosines
 
@@ -62,6 +64,10 @@ class PassageIndex(IndexAdapter):
         """The model and the version of its weights; empty without a model on this machine."""
         embedder = word_embedder(self)
         return "" if embedder is None else f"{embedder.name} {embedder.revision.partition('/')[0]}"
+
+    @property
+    def newly_read(self) -> int:
+        return self.passages.newly_read
 
     def compiled(self, query: Query) -> str:
         """The stems that are looked up, joined with the query's operator."""
@@ -116,11 +122,12 @@ class PassageIndex(IndexAdapter):
             return np.full(rows.size, np.nan)
 
         def work_out(new: Rows) -> NDArray[np.float32]:
-            every, first, some = held(words.passages, self.passages.places(new))
+            read = words.of(self.passages.places(new))
+            some = np.flatnonzero(np.diff(read.passages))
             found = np.full(new.size, -1, np.float32)
-            if every.size:
-                each = passage_cosines(question, words.passage_codes.of(every))
-                found[some] = np.maximum.reduceat(each, first)
+            if some.size:
+                each = passage_cosines(question, read.passage_codes)
+                found[some] = np.maximum.reduceat(each, read.passages[some])
             return found
 
         return self._cosines.of(question.tobytes(), rows, work_out).astype(float)
@@ -138,13 +145,15 @@ class PassageIndex(IndexAdapter):
         weights = np.array([self._rarity(word) for word in asked.texts])
 
         def work_out(new: Rows) -> NDArray[np.float32]:
-            every, first, some = held(words.words, self.passages.places(new))
-            found = np.zeros((new.size, len(asked.pieces)), np.float32)
-            found[some] = best_matches(asked.pieces, words.codes.of(every), first)
+            read = words.of(self.passages.places(new))
+            some = np.flatnonzero(np.diff(read.words))
+            found = np.full((new.size, len(asked.pieces)), np.nan, np.float32)  # NaN: a chunk without words
+            found[some] = best_matches(asked.pieces, read.codes, read.words[some])
             return found
 
-        _, _, some = held(words.words, self.passages.places(rows))
-        pieces = self._matches.of(question, rows, work_out)[some]
+        every = self._matches.of(question, rows, work_out)
+        some = np.flatnonzero(~np.isnan(every).any(axis=1))
+        pieces = every[some]
         members = np.equal.outer(asked.owners, np.arange(weights.size)).astype(float)
         cosine = pieces @ (members / members.sum(axis=0))
         rare = np.argsort(-weights, kind="stable")[:RARE]
@@ -209,11 +218,8 @@ class PassageIndex(IndexAdapter):
         words = self.passages.words
         if words is None:
             return None
-        (place,) = self.passages.places(np.array([row], np.int64)).tolist()
-        return (
-            words.codes.of(slice(words.words[place], words.words[place + 1])),
-            words.passage_codes.of(slice(words.passages[place], words.passages[place + 1])),
-        )
+        read = words.of(self.passages.places(np.array([row], np.int64)))
+        return read.codes, read.passage_codes
 
     def _files(self, rows: Rows) -> NDArray[np.int64]:
         return self.passages.files[self.passages.places(rows)]
@@ -226,7 +232,7 @@ def _largest(numbers: Floats, count: int) -> NDArray[np.int64]:
     return near[np.argsort(-numbers[near], kind="stable")[:count]]
 
 
-def _scored(table: StemIndex, question: str, places: NDArray[np.int64]) -> tuple[Floats, float]:
+def _scored(table: StemTable, question: str, places: NDArray[np.int64]) -> tuple[Floats, float]:
     stems = question_stems(question)
     return table.scores(stems)[places], table.most(stems)
 
@@ -254,7 +260,7 @@ def cache_of(index: Index) -> Path:
     """The file of an index's word vectors: beside the index, or in the user's cache folder."""
     name = index.name
     if Path(name).is_file():
-        return Path(f"{name}.words")
+        return words_file(Path(name))
     return index_home() / f"words-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
 
 
@@ -272,5 +278,5 @@ class PassagesLayout:
 
     def of(self, index: Index) -> Index:
         """The index in passages, arranged once for each generation; the first time takes a while."""
-        arranged = memoized(index, self, lambda: arrange(index, word_embedder(index), cache_of(index)))
+        arranged = memoized(index, self, lambda: passages_in(index, word_embedder(index), cache_of(index)))
         return PassageIndex(index, arranged)

@@ -7,16 +7,15 @@ beside the index, by the hash of everything that a file's words were read from.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
-import apsw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,7 +25,8 @@ from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.store.scan import Scan
 from workbench.progress import progress
 from workbench.records import Chunk, Rows
-from workbench_plugins.recommended.keywords import StemIndex
+from workbench_plugins.recommended.keywords import StemIndex, StemTable
+from workbench_plugins.recommended.passage_file import PassageFile
 from workbench_plugins.recommended.passage_windows import Window, lines_of, outline, windows_of
 from workbench_plugins.recommended.shipped_vectors import words_of
 from workbench_plugins.recommended.words import (
@@ -41,68 +41,6 @@ from workbench_plugins.recommended.words import (
     pooled,
     word_vectors,
 )
-
-VERSION = 1
-
-
-class PassageCache:
-    """A file of blobs by key, or in memory. It holds numbers, no text, and can be deleted at any time.
-
-    Raises StorageError when the file cannot be read or written.
-    """
-
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
-        with _plainly(path):
-            if path is not None:
-                path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = apsw.Connection(str(path or ":memory:"))
-            self._db.set_busy_timeout(10_000)
-            self._db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
-            if self._db.pragma("user_version") != VERSION:
-                self._db.execute(
-                    "DROP TABLE IF EXISTS passages;"
-                    "CREATE TABLE passages (key TEXT PRIMARY KEY, payload BLOB NOT NULL) WITHOUT ROWID;"
-                    f"PRAGMA user_version = {VERSION}"
-                )
-
-    def known(self, keys: Iterable[str]) -> dict[str, bytes]:
-        """The blobs of these keys, without those that are not there."""
-        with _plainly(self.path):
-            found = (
-                (key, self._db.execute("SELECT payload FROM passages WHERE key = ?", (key,)).get)
-                for key in keys
-            )
-            return {key: payload for key, payload in found if payload is not None}
-
-    def keep(self, key: str, payload: bytes) -> None:
-        """Adds a blob."""
-        with _plainly(self.path):
-            self._db.execute("INSERT OR REPLACE INTO passages VALUES (?, ?)", (key, payload))
-
-    def forget_all_but(self, keys: Iterable[str]) -> None:
-        """Removes the blobs of all other keys, so that nothing of a deleted file is left."""
-        wanted = set(keys)
-        with _plainly(self.path), self._db:
-            there = [key for (key,) in self._db.execute("SELECT key FROM passages")]
-            gone = [(key,) for key in there if key not in wanted]
-            self._db.executemany("DELETE FROM passages WHERE key = ?", gone)
-
-    def close(self) -> None:
-        """Closes the file."""
-        self._db.close()
-
-
-@contextmanager
-def _plainly(path: Path | None) -> Iterator[None]:
-    try:
-        yield
-    except (apsw.Error, OSError) as error:
-        raise StorageError(
-            f"The file of word vectors {path} cannot be used: {error}.",
-            "Free some space or fix its permissions; if it is damaged, delete it: it is made anew.",
-        ) from error
-
 
 FORM = "words 6"
 """Names the way in which words are read and coded; another way needs another name."""
@@ -156,15 +94,10 @@ class WordsRead:
         words, signs, sizes, passages, more_signs, passage_sizes = arrays
         return cls(words, Codes(signs, sizes), passages, Codes(more_signs, passage_sizes))
 
-    def of(self, chunks: NDArray[np.int64]) -> WordCodes:
-        """The words and passages of some of the chunks, in their order."""
-        words, passages = _ends(self.counts), _ends(self.passage_counts)
-        return WordCodes(
-            _ends(self.counts[chunks]),
-            self.codes.of(held(words, chunks)[0]),
-            _ends(self.passage_counts[chunks]),
-            self.passages.of(held(passages, chunks)[0]),
-        )
+    @property
+    def as_codes(self) -> WordCodes:
+        """The same with the place where each chunk's words and passages begin."""
+        return WordCodes(_ends(self.counts), self.codes, _ends(self.passage_counts), self.passages)
 
 
 HEAD = 16
@@ -181,7 +114,7 @@ def _shapes(
     ]  # fmt: skip
 
 
-def _ends(counts: NDArray[np.int32]) -> NDArray[np.int64]:
+def _ends(counts: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
     """Where each chunk's begin, and where the last one's end."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
 
@@ -214,21 +147,69 @@ class WordCodes:
         """The number of bytes that the codes of words and passages take."""
         return self.codes.bytes + self.passage_codes.bytes
 
+    @classmethod
+    def joined(cls, parts: Sequence[WordCodes], width: int) -> WordCodes:
+        """Those of all parts, in their order; `width` is the number of bytes in a row."""
+        nothing = np.empty(0, np.int64)
+        return cls(
+            _ends(np.concatenate([nothing, *(np.diff(one.words) for one in parts)])),
+            Codes.joined([one.codes for one in parts], width),
+            _ends(np.concatenate([nothing, *(np.diff(one.passages) for one in parts)])),
+            Codes.joined([one.passage_codes for one in parts], width),
+        )
+
+    def of(self, places: NDArray[np.int64]) -> WordCodes:
+        """The words and passages of some of the chunks, in their order."""
+        return WordCodes(
+            _ends(np.diff(self.words)[places]),
+            self.codes.of(held(self.words, places)[0]),
+            _ends(np.diff(self.passages)[places]),
+            self.passage_codes.of(held(self.passages, places)[0]),
+        )
+
+    @property
+    def same_width(self) -> bool:
+        """Whether words and passages have as many bits; passages of older cases have more."""
+        return bool(self.passage_codes.packed.shape[1] == self.codes.packed.shape[1])
+
+    def means(self, dimensions: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The places of chunks with passages, and the unit means of these, of shape (places, dimensions)."""
+        some = np.flatnonzero(np.diff(self.passages))
+        return some, means(self.passage_codes, self.passages, dimensions)[some]
+
+
+class Words(Protocol):
+    """The words and passages of all chunks, in memory or in a file."""
+
+    @property
+    def bytes(self) -> int: ...
+
+    @property
+    def same_width(self) -> bool: ...
+
+    def of(self, places: NDArray[np.int64]) -> WordCodes:
+        """Those of some of the chunks, in their order."""
+
+    def means(self, dimensions: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The places of chunks with passages, and the unit means of these, of shape (places, dimensions)."""
+
 
 @dataclass(frozen=True)
 class Passages:
     """The chunks of an index by id: their rows and files, stems of chunks, files and titles, and words.
 
-    `words` is None without a model on this machine. `dimensions` is the length of its vectors.
+    `words` is None without a model on this machine. `dimensions` is the length of its vectors, and
+    `newly_read` how many chunks it has read for this.
     """
 
     rows: Rows
     files: NDArray[np.int64]
-    chunk_stems: StemIndex
-    file_stems: StemIndex
-    title_stems: StemIndex
-    words: WordCodes | None
+    chunk_stems: StemTable
+    file_stems: StemTable
+    title_stems: StemTable
+    words: Words | None
     dimensions: int
+    newly_read: int = 0
 
     def places(self, rows: Rows) -> NDArray[np.int64]:
         """The places of these rows."""
@@ -238,12 +219,10 @@ class Passages:
     @cached_property
     def scan(self) -> Scan | None:
         """The chunks by the means of their passages; None without a model, and for codes of older cases."""
-        words = self.words
-        if words is None or words.passage_codes.packed.shape[1] != words.codes.packed.shape[1]:
+        if self.words is None or not self.words.same_width:
             return None
-        some = np.flatnonzero(np.diff(words.passages))
-        vectors = means(words.passage_codes, words.passages, self.dimensions)[some]
-        return Scan(self.rows[some], [f"{place:09}" for place in some.tolist()], vectors)
+        some, vectors = self.words.means(self.dimensions)
+        return Scan(self.rows[some], some, vectors)
 
     @cached_property
     def _sorter(self) -> NDArray[np.int64]:
@@ -281,14 +260,30 @@ class IndexedFile:
     rows: Rows
     chunks: Sequence[Chunk]
 
+    @property
+    def text(self) -> str:
+        """The lines of the file, each once."""
+        return "\n".join(lines_of(self.chunks).values())
+
+    @property
+    def title(self) -> str:
+        """The file's title, and the words of its path."""
+        return f"{outline(self.path, self.chunks).title} {_spoken(self.path)}"
+
     def key(self, embedder: LocalEmbedder) -> str:
         """The hash of everything that decides what the model reads of this file."""
-        weights = embedder.revision.partition("/")[0]  # windows do not depend on how long texts are read
-        model = f"{weights}/{embedder.variant.name}" if embedder.variant.name else weights
-        digest = hashlib.sha256(repr((FORM, embedder.name, model, self.path)).encode())
+        digest = hashlib.sha256(repr((*reading_of(embedder), self.path)).encode())
         for chunk in self.chunks:
             digest.update(repr((chunk.start_line, chunk.text)).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
+
+
+def reading_of(embedder: LocalEmbedder | None) -> tuple[str, ...]:
+    """What decides how a model reads words, apart from the texts; nothing without a model."""
+    if embedder is None:
+        return ()
+    weights = embedder.revision.partition("/")[0]  # windows do not depend on how long texts are read
+    return FORM, embedder.name, f"{weights}/{embedder.variant.name}" if embedder.variant.name else weights
 
 
 def files_of(index: Index) -> list[IndexedFile]:
@@ -299,7 +294,7 @@ def files_of(index: Index) -> list[IndexedFile]:
 
 
 def arrange(index: Index, embedder: WordEmbedder | None, cache: Path) -> Passages:
-    """The passages of an index. With an embedder, files that `cache` does not hold are read."""
+    """The passages of an index, in memory. With an embedder, files that `cache` does not hold are read."""
     files = files_of(index)
     rows = np.concatenate([np.empty(0, np.int64), *(one.rows for one in files)])
     chunks = [chunk for one in files for chunk in one.chunks]
@@ -309,11 +304,11 @@ def arrange(index: Index, embedder: WordEmbedder | None, cache: Path) -> Passage
         rows[order],
         owners[order],
         StemIndex([chunks[place].text for place in order.tolist()]),
-        StemIndex(["\n".join(lines_of(one.chunks).values()) for one in files]),
-        StemIndex([f"{outline(one.path, one.chunks).title} {_spoken(one.path)}" for one in files]),
+        StemIndex([one.text for one in files]),
+        StemIndex([one.title for one in files]),
         None
         if embedder is None
-        else WordsRead.joined(_read(files, embedder, cache), embedder.dimensions).of(order),
+        else WordsRead.joined(_read(files, embedder, cache), embedder.dimensions).as_codes.of(order),
         0 if embedder is None else embedder.dimensions,
     )
 
@@ -340,12 +335,12 @@ def _read(files: Sequence[IndexedFile], embedder: WordEmbedder, path: Path) -> l
     return [found[key] for key in keys]
 
 
-def _opened(path: Path) -> PassageCache:
-    """The cache; in memory where no file can be written: a read-only disk can be searched, too."""
+def _opened(path: Path) -> PassageFile:
+    """The file; in memory where no file can be written: a read-only disk can be searched, too."""
     try:
-        return PassageCache(path)
+        return PassageFile(path)
     except StorageError:
-        return PassageCache(None)
+        return PassageFile(None)
 
 
 def newly_read(files: Mapping[str, IndexedFile], embedder: LocalEmbedder) -> Iterator[tuple[str, WordsRead]]:

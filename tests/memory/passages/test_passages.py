@@ -18,7 +18,7 @@ from workbench.records import Chunk
 from workbench.retrieval.proper_nouns import is_name, proper_nouns
 from workbench_plugins.recommended import words as words_module
 from workbench_plugins.recommended.keywords import StemIndex, content_stems, question_stems
-from workbench_plugins.recommended.passage_index import PassageCache
+from workbench_plugins.recommended.passage_file import PassageFile
 from workbench_plugins.recommended.passage_windows import MOST_PIECES, outline, windows_of
 from workbench_plugins.recommended.words import (
     PASSAGE,
@@ -202,11 +202,11 @@ def test_bm25_of_each_text_is_the_formula_with_its_own_counts(texts: list[list[s
 
 
 def test_the_cache_forgets_what_is_gone(tmp_path: Path) -> None:
-    with closing(PassageCache(tmp_path / "words")) as cache:
+    with closing(PassageFile(tmp_path / "words")) as cache:
         cache.keep("a", b"1")
         cache.keep("b", b"2")
         cache.forget_all_but(["b"])
-    with closing(PassageCache(tmp_path / "words")) as again:
+    with closing(PassageFile(tmp_path / "words")) as again:
         assert again.known(["a", "b"]) == {"b": b"2"}
 
 

@@ -82,14 +82,16 @@ SUMMARISED_AFTER = 8
 class Scan:
     """Rows with their chunk ids and unit vectors, of shape (n, dimensions), that can be scanned.
 
+    Numbers in the order of the chunk ids serve as ids.
+
     At 100,000 chunks that is five times faster than the same scan in vec0. After a few questions, the main
     directions of the vectors say which of them cannot be among the nearest; the others are compared exactly.
     """
 
-    def __init__(self, rows: Rows, ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
+    def __init__(self, rows: Rows, ids: Sequence[str] | Rows, vectors: NDArray[np.float32]) -> None:
         self.rows = rows
         self.vectors = vectors
-        self._by_id = np.argsort(np.argsort(np.array(ids, np.str_)))
+        self._by_id = np.argsort(np.argsort(np.asarray(ids)))
         self._asked = 0
         self._main: MainDirections | None = None
 

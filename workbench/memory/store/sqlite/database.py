@@ -147,6 +147,17 @@ def connect_new(path: Path) -> apsw.Connection:
     return db
 
 
+def copy(source: Path, target: Path) -> None:
+    """Copies one state of a database, with what is still in its -wal file, to a new file."""
+    old, new = connect_existing(source), connect_new(target)
+    try:
+        with plain_errors(source), new.backup("main", old, "main") as backup:
+            backup.step()
+    finally:
+        new.close()
+        old.close()
+
+
 def connect_existing(path: Path) -> apsw.Connection:
     """A connection to an existing database: read-only where it, or its folder, cannot be written.
 

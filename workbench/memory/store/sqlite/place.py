@@ -43,6 +43,11 @@ BESIDE = ("-wal", "-shm", "-journal")
 """Endings of the files that SQLite creates beside a database."""
 
 
+def words_file(path: Path) -> Path:
+    """The file beside the index at `path` that holds what a system has read of it."""
+    return path.with_name(f"{path.name}.words")
+
+
 def publish(build: Path, path: Path) -> None:
     """Makes `build` the index at `path` in one rename. Processes that have the old one open keep it."""
     link = build.with_name(f"{build.name}.link")
