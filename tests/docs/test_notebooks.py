@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
 from nbclient import NotebookClient
 from nbformat import NotebookNode
@@ -20,9 +21,15 @@ from tests.conftest import PATIENT, PROJECT
 from tests.docs.prose import description, differences, is_check, is_code, untied, with_ties, words
 from tests.forked import ForkedKernels
 from tests.test_guests import GUESTS
+from workbench.errors import InputError
+from workbench.measure.evaluation import evaluate
+from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
+from workbench.records import Floats
 from workbench.systems.catalogue import ON_A_SERVER, SYSTEMS
+from workbench.systems.openclaw import OR_JOIN, SHIPPED, SIGN
 from workbench.tables import WIDTH
+from workbench.views.exercises import challenge, check
 from workbench_plugins.engines.presets import ENGINES
 from workbench_plugins.recommended.pipelines import RECOMMENDED
 
@@ -57,7 +64,23 @@ def read(path: Path) -> NotebookNode:
 
 
 def visible_code(notebook: NotebookNode) -> list[str]:
-    return [cell.source.strip() for cell in notebook.cells if is_code(cell)]
+    """The cells that a reader reads as code: those that check an exercise come after the lesson."""
+    cells = [cell for cell in notebook.cells if is_code(cell)]
+    return [cell.source.strip() for cell in cells if not is_exercise(cell)]
+
+
+def is_exercise(cell: NotebookNode) -> bool:
+    """Whether the cell takes the answers to the exercises."""
+    return "exercise" in cell.metadata.get("tags", [])
+
+
+def exercise_cell(notebook: NotebookNode) -> NotebookNode:
+    (cell,) = [one for one in notebook.cells if is_exercise(one)]
+    return cell
+
+
+def exercises_of(notebook: NotebookNode) -> str:
+    return prose(notebook).partition("## Exercises")[2]
 
 
 def code_lines(notebook: NotebookNode) -> list[int]:
@@ -164,9 +187,9 @@ def starts_a_section(cell: NotebookNode) -> bool:
 @every_lesson
 def test_a_lesson_is_short_and_begins_with_a_picture(path: Path) -> None:
     notebook = read(path)
-    cells = [cell for cell in notebook.cells if is_code(cell)]
+    cells = [cell for cell in notebook.cells if is_code(cell) and not is_exercise(cell)]
     shown = [cell.source for cell in cells if "jupyter" not in cell.metadata]
-    assert len(notebook.cells) <= MOST_CELLS
+    assert notebook.cells.index(exercise_cell(notebook)) <= MOST_CELLS
     assert max(len(source.splitlines()) for source in shown) <= MOST_LINES
     assert [line for source in shown for line in source.splitlines() if len(line) > WIDTH] == []
     assert any(PICTURE.match(cell.source.splitlines()[-1]) for cell in cells[:3])
@@ -201,7 +224,8 @@ PROJECTS = {
 def test_a_lesson_names_a_release_of_each_project_that_it_speaks_of(path: Path) -> None:
     """The releases are those that the systems and the engines' fusions were read from, or checked against."""
     text = prose(read(path))
-    sources = [one.source for one in (*SYSTEMS.values(), *ON_A_SERVER.values(), *ENGINES.values())]
+    systems = [*SYSTEMS.values(), *ON_A_SERVER.values()]
+    sources = [one.source for one in systems] + [one.source for one in ENGINES.values()]
     for name, repository in PROJECTS.items():
         of_it = [one for one in sources if repository in one.repository]
         known = {word.strip("()") for one in of_it for word in one.release.split()}
@@ -221,7 +245,7 @@ def test_what_answers_a_prediction_is_folded(path: Path) -> None:
 def test_a_lesson_says_how_long_it_takes(path: Path) -> None:
     notebook = read(path)
     code = visible_code(notebook)
-    exercises = len(re.findall(r"^\d+\. ", notebook.cells[-1].source.partition("## Exercises")[2], re.M))
+    exercises = len(re.findall(r"^\d+\. ", exercises_of(notebook), re.M))
     minutes = words(prose(notebook)) / WORDS_A_MINUTE
     minutes += (sum(code_lines(notebook)) * SECONDS_A_LINE + len(code) * SECONDS_AN_OUTPUT) / 60
     minutes += sum(WIDGETS.search(source) is not None for source in code) * MINUTES_A_WIDGET
@@ -236,6 +260,49 @@ def test_a_lesson_has_the_arc_of_a_mistake(path: Path) -> None:
     headings = re.findall(r"^## (.*)$", prose(read(path)), re.M)
     assert code.index("Prediction(") < code.index(".reveal(") < code.index(".diff(")
     assert headings[-2:] == ["What to take away", "Exercises"]
+
+
+@every_lesson
+def test_each_exercise_has_a_hint_and_a_check(path: Path) -> None:
+    """A cell that takes the answer, or one in the lesson that says `equal`, or the exercise's own."""
+    notebook = read(path)
+    asked = re.findall(r"^(\d+)\. (.*)$", exercises_of(notebook), re.M)
+    assert all("<details><summary>Hint</summary>" in text for _, text in asked)
+    cell = exercise_cell(notebook).source
+    key = path.stem.partition("_")[0]
+    checked = {number for number in "12" if f'check("{key}", {number}, ...)' in cell}
+    own = re.search("until (every line|both)|different document", exercises_of(notebook))
+    in_the_lesson = {"1"} if own else set()
+    assert checked | in_the_lesson >= {"1", "2"}
+    solution = "\n".join(one.source for one in read(path.parent / "solutions" / path.name).cells)
+    assert all(f"answer_{number}" in solution for number in checked)
+
+
+@pytest.mark.usefixtures("read_by_word")
+def test_a_check_knows_the_solution_s_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(LESSONS[0].parent)
+    assert "three dots" in check("02", 1, ...)
+    assert check("02", 1, 0.7) == check("02", 1, "0.70") == "equal"
+    assert {check("02", 1, wrong).partition(".")[0] for wrong in (0.5, "all", None)} == {"not equal"}
+    assert check("01", 2, " Protocol") == "equal"
+    for lesson, exercise in (("77", 1), ("01", 1)):
+        with pytest.raises(InputError, match=r"no solution|no checked answer"):
+            check(lesson, exercise, 1)
+
+
+def test_a_challenge_counts_hits_and_silence(sample: MemoryIndex, questions: QuestionSet) -> None:
+    assert challenge(lambda cosine, _: cosine - 2, sample, questions) == (
+        "0 of 57 questions hit; 20 of 20 controls get nothing"
+    )
+    fused = SHIPPED.with_changes(OR_JOIN, SIGN).asking(min_score=0.0)
+    (run,) = evaluate(questions, [fused], sample)
+
+    def the_same(cosine: Floats, relevance: Floats) -> Floats:
+        return 0.7 * np.nan_to_num(cosine) + 0.3 * np.nan_to_num(relevance)
+
+    assert f"{run.overall.hits} of 57 questions hit; {run.silent.hits} of 20" in challenge(
+        the_same, sample, questions
+    )
 
 
 @every_lesson

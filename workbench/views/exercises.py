@@ -1,0 +1,99 @@
+"""Checks a reader's answer to an exercise of a lesson: the solution runs for it, and shows nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import chdir
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workbench.contracts import Context, Index
+from workbench.errors import InputError
+from workbench.measure.evaluation import evaluate
+from workbench.measure.questions import QuestionSet
+from workbench.records import Floats, Trace
+from workbench.retrieval.columns import ColumnStage, Numbers
+from workbench.systems.openclaw import OR_JOIN, SHIPPED, SIGN
+
+SOLUTIONS = Path("solutions")
+"""The folder of the solutions, beside the lessons, in which a lesson's kernel runs."""
+
+NEAR_ENOUGH = 0.01
+"""A number equals the solution's if it differs by this share of it at most, since readers round."""
+
+
+def check(lesson: str, exercise: int, answer: Any) -> str:
+    """Whether an answer to an exercise is the solution's; `...` stands for no answer yet.
+
+    `lesson` is the beginning of the lesson's name, such as "05". The solution runs up to the cell that sets
+    `answer_1` or `answer_2`. Raises InputError for a lesson or an exercise without a solution.
+    """
+    if answer is ...:
+        return f"Exercise {exercise}: put your answer in place of the three dots."
+    return "equal" if _same(answer, solved(lesson, exercise)) else "not equal. There is a hint below it."
+
+
+def solved(lesson: str, exercise: int) -> Any:
+    """The answer of the solution. Raises InputError where there is none."""
+    found = sorted(SOLUTIONS.glob(f"{lesson}_*.ipynb"))
+    if not found:
+        raise InputError(f"There is no solution of lesson {lesson} here.", "Run this in the lessons' folder.")
+    cells = json.loads(found[0].read_text(encoding="utf-8"))["cells"]
+    names: dict[str, Any] = {}
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            _run("".join(cell["source"]), names)
+        if f"answer_{exercise}" in names:
+            return names[f"answer_{exercise}"]
+    raise InputError(f"Exercise {exercise} of lesson {lesson} has no checked answer.", "Read its solution.")
+
+
+def _run(code: str, names: dict[str, Any]) -> None:
+    """Runs a cell of a solution in its folder; what it prints and shows is dropped."""
+    from IPython.utils.capture import capture_output
+
+    with chdir(SOLUTIONS), capture_output():
+        exec(code, names)  # the solutions are as much ours as the lessons
+
+
+def _same(answer: Any, truth: Any) -> bool:
+    if isinstance(truth, str):
+        return "".join(str(answer).lower().split()) == "".join(truth.lower().split())
+    try:
+        return bool(abs(float(answer) - float(truth)) <= NEAR_ENOUGH * abs(float(truth)))
+    except (TypeError, ValueError):
+        return False
+
+
+Scorer = Callable[[Floats, Floats], Floats]
+"""Takes each candidate's cosine and keyword relevance, NaN where a leg lacks it; gives the scores."""
+
+
+@dataclass(frozen=True)
+class _Scored(ColumnStage, slot="fusion", output="score", scale="fused", observed=("own_score",)):
+    """A fusion that a reader's function computes for all candidates at once."""
+
+    scorer: Scorer
+    description = "score = what your function returns"
+
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        scores = self.scorer(trace.columns["vector_score"], trace.columns["keyword_score"])
+        return {"own_score": np.nan_to_num(np.asarray(scores, float), nan=-1.0)}
+
+    def formula(self, of: Numbers) -> Any:
+        return of["own_score"]
+
+
+def challenge(scorer: Scorer, index: Index, questions: QuestionSet) -> str:
+    """How a reader's own scores do on questions: six results, and nothing that scores below 0.
+
+    The candidates are those of OpenClaw 2026.2.13 with OR and with relevances for BM25.
+    """
+    fused = SHIPPED.with_changes(OR_JOIN, SIGN).with_stage(_Scored(scorer=scorer)).asking(min_score=0.0)
+    (run,) = evaluate(questions, [fused], index)
+    hits, silent = run.overall, run.silent
+    return f"{hits.hits} of {hits.n} questions hit; {silent.hits} of {silent.n} controls get nothing"
