@@ -13,7 +13,9 @@ from tests.conftest import PROJECT
 
 HEART, GUESTS = PROJECT / "workbench", PROJECT / "workbench_plugins"
 FILES = sorted([*HEART.rglob("*.py"), *GUESTS.rglob("*.py")])
-BESIDE = ("errors", "safe_text", "progress", "tables", "terminal", "records", "contracts", "registry")
+BESIDE = (
+    "errors", "safe_text", "progress", "tables", "terminal", "figures", "records", "contracts", "registry"
+)  # fmt: skip
 ROOMS = (*BESIDE, "memory", "retrieval", "systems", "measure", "views", "cli")
 
 LATE = {

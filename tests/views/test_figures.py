@@ -1,0 +1,167 @@
+"""Figures: what is drawn is what is said, odd input gives a right picture or a sentence, names are text."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import plotly.io as pio
+import pytest
+
+from tests.browser import needs_chromium
+from workbench.errors import InputError
+from workbench.views import plotlyjs, plots
+
+SCRIPT = "<script>alert('&')</script> $x$ %{y}"
+
+
+def test_a_bar_is_as_long_as_its_number_and_an_interval_lies_around_its_end() -> None:
+    shown = plots.bars({"one": 2, SCRIPT: (4, 3, 6), "less": -1.0}, "hits")
+    (drawn,) = (trace for trace in shown.data if trace.type == "bar")
+    assert list(drawn.x) == [2, 4, -1]
+    assert [low[1] for low in (drawn.error_x.array, drawn.error_x.arrayminus)] == [2, 1]
+    assert shown.words == f"hits: one 2, {SCRIPT} 4 (3 to 6), less -1"
+    assert repr(shown) == shown.words
+
+
+def test_a_name_is_only_text_wherever_it_stands() -> None:
+    shown = [
+        plots.bars({SCRIPT: 1}, SCRIPT),
+        plots.lines(
+            {SCRIPT: [(0, 1), (1, 2)], "other": [(0, 1)]}, SCRIPT, SCRIPT, {SCRIPT: 1}, {SCRIPT: (0, 1)}
+        ),
+        plots.heat_map({(SCRIPT, SCRIPT): 1.0}, SCRIPT, SCRIPT, SCRIPT, {(SCRIPT, SCRIPT): SCRIPT}),
+        plots.ranks({SCRIPT: [SCRIPT, "b"], "after": ["b", SCRIPT]}),
+        plots.survival({SCRIPT: [2, 1]}, [SCRIPT, "returned"]),
+        plots.waterfall((SCRIPT, 1), {SCRIPT: 2}, ("after", 3), SCRIPT),
+        plots.scores([1.0], [0.5], axis=SCRIPT),
+    ]
+    for one in shown:
+        spec = one.spec
+        del spec["layout"]["meta"]  # the words, which are not markup
+        drawn = json.dumps(spec).replace("<br>", "").replace("<extra></extra>", "").replace("%{text}", "")
+        assert "<" not in drawn
+        assert "$" not in drawn
+
+
+def test_a_long_name_is_folded_and_never_cut() -> None:
+    name = "what to do when a task seems impossible"
+    shown = plots.bars({name: 3, "memory/" + "x" * 60: 1, "是否真的" * 12: 2}, "chunks")
+    first, second, third = shown.layout.yaxis.ticktext
+    assert first.replace("<br>", " ") == name
+    assert second.replace("<br>", "") == "memory/" + "x" * 60
+    assert third.replace("<br>", "") == "是否真的" * 12
+    assert max(map(len, f"{first}<br>{second}".split("<br>"))) <= 26
+    assert max(map(len, third.split("<br>"))) <= 13
+
+
+@pytest.mark.parametrize("shape", ["histogram", "ecdf", "strip"])
+def test_the_legend_counts_what_passes_and_the_line_stands_at_the_threshold(shape: str) -> None:
+    right, other = np.linspace(0, 1, 11), np.append(np.linspace(0, 0.5, 5_000), np.nan)
+    shown = plots.scores(right, other, [], 0.3, shape)  # type: ignore[arg-type]
+    passing = int((other >= 0.3).sum())
+    assert [trace.name for trace in shown.data] == [
+        "right file (8 of 11 pass)", f"other files ({passing} of 5000 pass)",
+    ]  # fmt: skip
+    assert [line.x0 for line in shown.layout.shapes] == [0.3]
+    assert "1 without a number" in shown.words
+    assert sum(len(trace.x) for trace in shown.data) <= 300
+
+
+def test_a_histogram_has_every_number_in_one_bin() -> None:
+    drawn = plots.scores([0.1, 0.2, 0.2, 0.9], [0.5]).data
+    assert [round(sum(trace.y), 9) for trace in drawn] == [100, 100]
+
+
+@pytest.mark.parametrize(
+    ("right", "other", "threshold"),
+    [
+        ([0.5] * 3, [0.5] * 9, 0.5),
+        ([0.2], [], None),
+        ([-3.0, 40.0], np.linspace(-3, 40, 5_000), -np.inf),
+        ([0.01, 0.016], [0.012], 0.35),
+        ([0.0, 0.0], [0.0], np.nan),
+        ([1e9], [1e-9], 1.0),
+    ],
+)
+@pytest.mark.parametrize("shape", ["histogram", "ecdf", "strip"])
+def test_odd_scores_have_a_picture(shape: str, right: object, other: object, threshold: float | None) -> None:
+    shown = plots.scores(right, other, threshold=threshold, shape=shape)  # type: ignore[arg-type]
+    low, high = shown.layout.xaxis.range
+    for trace in shown.data:
+        width = trace.width[0] if shape == "histogram" else 0
+        assert low <= min(trace.x) + width
+        assert max(trace.x) <= high
+    lines = [line.x0 for line in shown.layout.shapes]
+    assert lines == ([threshold] if threshold is not None and np.isfinite(threshold) else [])
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: plots.bars({}, ""),
+        lambda: plots.bars({"one": float("nan")}, ""),
+        lambda: plots.lines({"none": []}, "", ""),
+        lambda: plots.heat_map({}, "", ""),
+        lambda: plots.ranks({"none": []}),
+        lambda: plots.scores([], [np.nan]),
+        lambda: plots.evidence([], [], [], 0.25, 0.9),
+    ],
+)
+def test_nothing_to_draw_is_said(draw: Callable[[], object]) -> None:
+    with pytest.raises(InputError, match="nothing to draw"):
+        draw()
+
+
+def test_an_unknown_shape_is_named_with_the_known_ones() -> None:
+    with pytest.raises(InputError, match=r"histogram, ecdf, strip"):
+        plots.scores([1], [2], shape="pie")  # type: ignore[arg-type]
+
+
+def test_evidence_passes_by_either_threshold() -> None:
+    right = [(0.3, np.nan), (np.nan, 0.95), (0.2, 0.5)]
+    shown = plots.evidence(right, [(0.1, 0.1)], [], 0.25, 0.9)
+    assert {trace.name for trace in shown.data} == {"right file (2 of 3 pass)", "other files (0 of 1 pass)"}
+    assert len(shown.layout.shapes) == 2
+
+
+def test_a_waterfall_leads_from_the_first_number_to_the_last() -> None:
+    shown = plots.waterfall(("before", 6), {"one": 20, "other": -4}, ("after", 22), "hits")
+    drawn = shown.data[-1]
+    ends = [start + size for start, size in zip(drawn.base, drawn.x, strict=True)]
+    assert ends == [6, 26, 22, 22]
+    assert list(drawn.base) == [0, 6, 26, 0]
+
+
+def test_a_notebook_gets_plotly_s_own_form_and_words_and_never_a_widget() -> None:
+    shown = plots.bars({"one": 1}, "hits")
+    found = shown._repr_mimebundle_()
+    assert set(found) == {"application/vnd.plotly.v1+json", "text/plain"}
+    assert len(json.dumps(found)) < 5_000
+    assert shown.layout.template.layout.colorway == pio.templates["workbench"].layout.colorway
+    assert shown.update_layout(height=500).words == shown.words
+
+
+def test_the_bundle_is_the_one_that_its_version_names_and_has_its_licence() -> None:
+    assert f"plotly.js (cartesian - minified) v{plotlyjs.VERSION}" in plotlyjs.plotly_script()[:200]
+    assert len(plotlyjs.packed()) < 520_000
+    assert gzip.decompress(plotlyjs.packed()).decode() == plotlyjs.plotly_script()
+    assert "MIT License" in (Path(plotlyjs.__file__).parent / "LICENSE").read_text(encoding="utf-8")
+
+
+@needs_chromium
+def test_a_page_of_its_own_draws_the_figure_without_a_network(tmp_path: Path) -> None:
+    from docs.pictures import opened
+
+    path = tmp_path / "figure.html"
+    path.write_text(plotlyjs.figure_page("Hits", plots.bars({SCRIPT: 3}, "hits").spec), encoding="utf-8")
+    with opened() as page:
+        complaints: list[str] = []
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(path.as_uri())
+        page.locator(".js-plotly-plot .ytick text").first.wait_for()
+        assert page.locator(".ytick text").first.text_content().startswith("<script>")  # type: ignore[union-attr]
+        assert complaints == []

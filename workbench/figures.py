@@ -1,0 +1,701 @@
+"""Figures of plain numbers, drawn by plotly in one look: `from workbench.views import plots` has their names.
+
+Importing this module loads plotly and registers the look as `plotly.io.templates["workbench"]`: colours of
+Okabe and Ito, text of 14 px, a background that lets light and dark pages through, and margins that grow with
+the labels, so that none is cut. Every name is shown as text, whatever it holds.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from html import escape
+from itertools import cycle, pairwise
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import plotly.graph_objects as go
+import plotly.io as pio
+from numpy.typing import ArrayLike, NDArray
+
+from workbench.errors import InputError
+from workbench.masking import without_own_keys
+from workbench.safe_text import one_line
+
+BLUE, VERMILION, GREEN, PURPLE, OCHRE, GREY = (
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b38600", "#8c8c8c"
+)  # fmt: skip
+COLOURS = (BLUE, VERMILION, GREEN, PURPLE, OCHRE, GREY)
+"""Colours that colour-blind readers can tell apart (Okabe and Ito; ochre is their orange, darker)."""
+
+INK = "#767676"
+"""The colour of text: readable on white and on a dark page."""
+
+CLEAR, GRID = "rgba(0,0,0,0)", "rgba(128,128,128,0.25)"
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
+BINS, MOST_MARKS, MOST_CELLS = 50, 300, 12
+"""Bars of a histogram, marks of a curve or strip, and columns of a heat map with numbers, at most."""
+
+NAME_COLUMNS = 26
+"""The columns of a line of a name beside a bar; a longer name continues on the next line."""
+
+LINE, ROW = 19, 17
+"""Pixels of a line of text, and of the space around the bar of a row."""
+
+Interval = tuple[float, float, float]
+"""A number with the ends of its interval."""
+
+Floats = NDArray[np.float64]
+Points = Sequence[tuple[float, float]]
+Shape = Literal["histogram", "ecdf", "strip"]
+
+_axis = {
+    "automargin": True, "ticks": "outside", "ticklen": 5, "tickcolor": GREY, "linecolor": GREY,
+    "gridcolor": GRID, "showline": True, "zeroline": False, "title": {"standoff": 10},
+}  # fmt: skip
+pio.templates["workbench"] = go.layout.Template(
+    layout={
+        "font": {"size": 14, "color": INK, "family": "system-ui, sans-serif"},
+        "colorway": list(COLOURS),
+        "paper_bgcolor": CLEAR,
+        "plot_bgcolor": CLEAR,
+        "margin": {"l": 8, "r": 12, "t": 16, "b": 8},
+        "xaxis": _axis,
+        "yaxis": _axis,
+        "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"},
+        "hoverlabel": {"align": "left", "namelength": -1},
+        "modebar": {"bgcolor": CLEAR, "color": INK, "activecolor": BLUE},
+        "bargap": 0.3,
+    }
+)
+
+
+class Figure(go.Figure):  # type: ignore[misc]
+    """A figure of plotly that also says its numbers in words: to change, to reuse, and to save.
+
+    A notebook gets plotly's own form of it, which JupyterLab and VS Code draw; elsewhere it is its words.
+    """
+
+    _ipython_display_ = _repr_html_ = None
+
+    @property
+    def words(self) -> str:
+        """The numbers of the figure in words."""
+        return str(self.layout.meta["words"])
+
+    def __repr__(self) -> str:
+        return self.words
+
+    def _repr_mimebundle_(self, *_: Any, **__: Any) -> dict[str, Any]:
+        spec = self.spec | {"config": {"responsive": True, "displaylogo": False}}
+        return {"application/vnd.plotly.v1+json": spec, "text/plain": self.words}
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The figure as plotly.js takes it: `data` and `layout`."""
+        found: dict[str, Any] = json.loads(self.to_json())
+        return found
+
+
+# Text
+
+
+def text(words: str) -> str:
+    """Words that plotly shows as they are: no markup, no formula, no control character."""
+    return escape(one_line(without_own_keys(words)), quote=False).replace("$", "&#36;")
+
+
+def folded(name: str, columns: int = NAME_COLUMNS) -> str:
+    """A name in lines, folded after blanks and slashes, and within a word that is longer than a line."""
+    lines, room = [""], columns
+    for piece in re.findall(r"[^\s/]*(?:/|\s+|$)", one_line(without_own_keys(name))):
+        for part in _parts(piece, columns):
+            if _columns(part.rstrip()) > room and lines[-1]:
+                lines.append("")
+                room = columns
+            lines[-1] += part
+            room -= _columns(part)
+    return "<br>".join(text(line.strip()) for line in lines)
+
+
+def _parts(piece: str, columns: int) -> list[str]:
+    wide = columns // 2 if _columns(piece) > len(piece) else columns
+    return [piece[start : start + wide] for start in range(0, len(piece), wide)]
+
+
+def _columns(words: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in words)
+
+
+def number(value: float) -> str:
+    """A number with four digits at most."""
+    return f"{value:.4g}" if math.isfinite(value) else "no number"
+
+
+# The frame of a figure
+
+
+def _figure(words: str, height: float, **layout: Any) -> Figure:
+    made = Figure(layout={"template": "workbench", "height": round(height), "meta": {"words": words}})
+    made.update_layout(layout)
+    return made
+
+
+def _reference(figure: Figure, across: bool, at: float, label: str) -> None:
+    """A line across the figure at a number of the y axis, or up at one of the x axis, with its label."""
+    line = {"color": INK, "width": 1.5, "dash": "dash"}
+    about: dict[str, Any] = {"line": line, "annotation_text": text(label)}
+    if across:
+        figure.add_hline(at, annotation_position="top left", **about)
+    else:
+        figure.add_vline(at, annotation_position="top", **about)
+        figure.update_layout(margin_t=36)
+
+
+def _finite(values: Sequence[float] | Floats, what: str = "number") -> Floats:
+    found: Floats = np.asarray(values, float).ravel()
+    found = found[np.isfinite(found)]
+    if not found.size:
+        raise InputError("There is nothing to draw.", f"Give one {what} or more that is not missing.")
+    return found
+
+
+def _interval(one: float | Interval) -> Interval:
+    return one if isinstance(one, tuple) else (one, one, one)
+
+
+# Bars, lines and maps
+
+
+def bars(numbers: Mapping[str, float | Interval], unit: str, reference: float | None = None) -> Figure:
+    """One bar for each name, with its number beside it; (number, low, high) adds a line from low to high.
+
+    `unit` is what the numbers count. `reference` is a number that all are compared with. Raises InputError if
+    there is no number.
+    """
+    found = {name: _interval(one) for name, one in numbers.items()}
+    _finite([one[0] for one in found.values()])
+    shown = [f"{number(value)}{_span(low, high)}" for value, low, high in found.values()]
+    words = f"{unit}: " + ", ".join(f"{name} {one}" for name, one in zip(found, shown, strict=True))
+    values = [value if math.isfinite(value) else None for value, _, _ in found.values()]
+    made = _rows(words, dict(zip(found, shown, strict=True)), unit)
+    whiskers = [(high - value, value - low) for value, low, high in found.values()]
+    made.add_bar(
+        x=values,
+        y=list(range(len(found))),
+        orientation="h",
+        marker_color=[VERMILION if (value or 0) < 0 else BLUE for value in values],
+        error_x={
+            "type": "data", "color": INK, "thickness": 1.5, "visible": any(map(any, whiskers)),
+            "array": [above for above, _ in whiskers], "arrayminus": [below for _, below in whiskers],
+        },
+        hovertext=[f"{text(name)}: {one}" for name, one in zip(found, shown, strict=True)],
+        hoverinfo="text",
+    )  # fmt: skip
+    if reference is not None:
+        _reference(made, False, reference, number(reference))
+    return made
+
+
+def _span(low: float, high: float) -> str:
+    return f" ({number(low)} to {number(high)})" if low < high else ""
+
+
+def _rows(words: str, numbers: Mapping[str, str], unit: str, bars_a_row: int = 1) -> Figure:
+    """A figure of horizontal bars, the first one on top: names at the left, and what stands at the right."""
+    names = [folded(name) for name in numbers]
+    lines = [max(name.count("<br>") + 1, bars_a_row) for name in names]
+    made = _figure(words, 64 + sum(LINE * count + ROW for count in lines), showlegend=False)
+    places = list(range(len(names)))
+    axis = {"tickvals": places, "range": [len(names) - 0.5, -0.5], "showgrid": False, "ticks": ""}
+    made.update_layout(
+        xaxis={"title_text": text(unit), "rangemode": "tozero", "zeroline": True, "zerolinecolor": GREY},
+        yaxis=axis | {"ticktext": names},
+    )
+    if any(numbers.values()):
+        made.add_scatter(x=[0], y=[0], yaxis="y2", mode="markers", marker_opacity=0, hoverinfo="skip")
+        beside = {"ticktext": [text(one) for one in numbers.values()], "side": "right", "overlaying": "y"}
+        made.update_layout(
+            yaxis2=axis | beside | {"showline": False, "automargin": True, "tickmode": "array"}
+        )
+    return made
+
+
+def lines(
+    points: Mapping[str, Points],
+    x: str,
+    y: str,
+    references: Mapping[str, float] | None = None,
+    bands: Mapping[str, tuple[float, float]] | None = None,
+) -> Figure:
+    """The points of each name, joined in their order; `x` and `y` name the axes with their units.
+
+    `references` are numbers of the y axis that stand as dashed lines, and `bands` are spans of it. Raises
+    InputError if there is no point.
+    """
+    _finite([value for some in points.values() for point in some for value in point], "point")
+    told = (
+        f"{name}: " + ", ".join(f"({number(a)}, {number(b)})" for a, b in some)
+        for name, some in points.items()
+    )
+    made = _figure(f"{y} by {x}. " + "; ".join(told), 400, showlegend=len(points) > 1)
+    made.update_layout(xaxis_title_text=text(x), yaxis_title_text=text(y))
+    for label, (low, high) in (bands or {}).items():
+        made.add_hrect(low, high, fillcolor=GREY, opacity=0.2, line_width=0, annotation_text=text(label))
+    for place, (name, some) in enumerate(points.items()):
+        made.add_scatter(
+            x=[a for a, _ in some],
+            y=[b for _, b in some],
+            name=text(name),
+            mode="lines+markers",
+            marker={"size": 8, "symbol": SYMBOLS[place % len(SYMBOLS)]},
+            hovertext=[f"{text(name)}<br>{text(x)}: {number(a)}<br>{text(y)}: {number(b)}" for a, b in some],
+            hoverinfo="text",
+        )
+    for label, at in (references or {}).items():
+        _reference(made, True, at, label)
+    return made
+
+
+def heat_map(
+    cells: Mapping[tuple[str, str], float],
+    x: str,
+    y: str,
+    unit: str = "",
+    marks: Mapping[tuple[str, str], str] | None = None,
+) -> Figure:
+    """A cell for each pair of names, the darker the larger its number; `marks` stand beside some numbers.
+
+    Of more than twelve columns only the marks are written; hovering has the numbers. Raises InputError if
+    there is no number.
+    """
+    _finite([*cells.values()])
+    marks = marks or {}
+    across, up = ([*dict.fromkeys(pair[axis] for pair in cells)] for axis in (0, 1))
+    table = [[cells.get((one, other), math.nan) for one in across] for other in up]
+    told = [f"({one}, {other}) {number(value)}" for (one, other), value in cells.items()]
+    named = [f"{mark} ({one}, {other})" for (one, other), mark in marks.items()]
+    words = f"{unit or 'number'} by {x} and {y}: {', '.join(told)}. {', '.join(named)}".rstrip(". ")
+
+    def written(pair: tuple[str, str]) -> str:
+        value = cells.get(pair, math.nan)
+        shown = number(value) if len(across) <= MOST_CELLS and math.isfinite(value) else ""
+        return f"{shown} {text(marks.get(pair, ''))}".strip()
+
+    made = _figure(words, 110 + 34 * len(up))
+    made.add_heatmap(
+        z=[[None if math.isnan(value) else value for value in row] for row in table],
+        x=list(range(len(across))),
+        y=list(range(len(up))),
+        colorscale=[[0, "#dcebf5"], [0.5, "#5aa5d0"], [1, "#005a8e"]],
+        colorbar={"title": {"text": text(unit)}, "outlinewidth": 0, "thickness": 12},
+        text=[[written((one, other)) for one in across] for other in up],
+        texttemplate="%{text}",
+        hovertext=[
+            [
+                f"{text(one)}<br>{text(other)}<br>{number(cells.get((one, other), math.nan))} {text(unit)}"
+                for one in across
+            ]
+            for other in up
+        ],
+        hoverinfo="text",
+        xgap=1,
+        ygap=1,
+    )
+    # Of many columns, as many have a name as stand beside each other.
+    step = -(-len(across) // MOST_CELLS)
+    made.update_layout(
+        xaxis={
+            "title_text": text(x), "tickvals": list(range(0, len(across), step)), "showgrid": False,
+            "ticktext": [folded(name, 12) for name in across[::step]],
+        },
+        yaxis={
+            "title_text": text(y), "tickvals": list(range(len(up))), "showgrid": False,
+            "ticktext": [folded(name) for name in up],
+        },
+    )  # fmt: skip
+    return made
+
+
+def ranks(orders: Mapping[str, Sequence[str]], watched: str | None = None) -> Figure:
+    """The rank of each name in several orders, such as before and after a fusion; a line joins the ranks.
+
+    A name that an order lacks has no mark there. `watched` has a thick line. Raises InputError if no order
+    has a name.
+    """
+    names = [*dict.fromkeys(name for order in orders.values() for name in order)]
+    if not names:
+        raise InputError("There is nothing to draw.", "Give an order with one name or more.")
+    told = (f"{title}: " + ", ".join(order) for title, order in orders.items())
+    made = _figure("; ".join(told), 120 + 36 * len(names), showlegend=False)
+    places = {title: {name: place for place, name in enumerate(order, 1)} for title, order in orders.items()}
+    for name, colour in zip(names, cycle(COLOURS), strict=False):
+        ranked = [places[title].get(name) for title in orders]
+        is_watched = name == watched or watched is None
+        made.add_scatter(
+            x=list(range(len(orders))),
+            y=ranked,
+            mode="lines+markers",
+            line={"color": colour if is_watched else GREY, "width": 4 if name == watched else 2},
+            marker_size=9,
+            connectgaps=False,
+            hovertext=[
+                f"{text(name)}: rank {rank} in {text(title)}"
+                for rank, title in zip(ranked, orders, strict=True)
+            ],
+            hoverinfo="text",
+        )
+    every = list(range(1, len(names) + 1))
+
+    def named(order: Sequence[str]) -> list[str]:
+        """What stands beside the ranks of an order: the names that it has."""
+        return [folded(name) for name in order] + [""] * (len(names) - len(order))
+
+    first, *_, last = [*orders.values()] * 2
+    axis = {"range": [len(names) + 0.5, 0.5], "tickvals": every}
+    made.update_layout(
+        xaxis={
+            "tickvals": list(range(len(orders))), "ticktext": [folded(one, 14) for one in orders],
+            "range": [-0.1, len(orders) - 0.9], "side": "top", "showline": False,
+        },
+        yaxis=axis | {"ticktext": [f"{name} {rank}" for rank, name in zip(every, named(first), strict=True)]},
+    )  # fmt: skip
+    if len(orders) > 1:
+        made.data[-1].update(yaxis="y2")
+        beside = {"ticktext": named(last), "side": "right", "overlaying": "y", "showgrid": False}
+        made.update_layout(yaxis2=axis | beside | {"automargin": True, "tickmode": "array"})
+    return made
+
+
+# Scores and thresholds
+
+
+class Group(NamedTuple):
+    """Numbers that are compared with a threshold, by what they belong to."""
+
+    name: str
+    colour: str
+    values: Floats
+    missing: int
+
+
+RIGHT, OTHER, UNANSWERABLE = "right file", "other files", "unanswerable"
+
+
+def scores(
+    right: ArrayLike,
+    other: ArrayLike,
+    unanswerable: ArrayLike = (),
+    threshold: float | None = None,
+    shape: Shape = "histogram",
+    axis: str = "score",
+) -> Figure:
+    """How scores lie around a threshold: of the right file, of other files, and of unanswerable questions.
+
+    All three are flat arrays; missing numbers are left out and counted. The groups share both axes: the y
+    axis is the share of each group, and the legend counts what passes: what is at least `threshold`.
+    `shape` is a histogram, the cumulative share (ecdf), or one mark for each number (strip). `axis` names the
+    numbers. Raises InputError if there is no number, and for an unknown shape.
+    """
+    if shape not in _SHAPES:
+        raise InputError(f"There is no shape {shape!r}.", f"Choose one of {', '.join(_SHAPES)}.")
+    limit = threshold if threshold is not None and math.isfinite(threshold) else None
+    given = {RIGHT: (BLUE, right), OTHER: (GREY, other), UNANSWERABLE: (VERMILION, unanswerable)}
+    groups = [_group(name, colour, values) for name, (colour, values) in given.items()]
+    groups = [one for one in groups if one.values.size]
+    _finite(np.concatenate([one.values for one in groups] or [np.empty(0)]), "score")
+    at = "" if limit is None else f" The threshold is {number(limit)}."
+    made = _figure(f"{axis}. {'; '.join(_told(one, limit) for one in groups)}.{at}", 380, showlegend=True)
+    made.update_layout(xaxis_title_text=text(axis), barmode="overlay")
+    _SHAPES[shape](made, groups, limit)
+    if limit is not None:
+        _reference(made, False, limit, number(limit))
+        made.update_layout(legend_y=1.1, margin_t=64)
+    return made
+
+
+def _group(name: str, colour: str, values: ArrayLike) -> Group:
+    flat = np.asarray(values, float).ravel()
+    finite = flat[np.isfinite(flat)]
+    return Group(name, colour, np.sort(finite), flat.size - finite.size)
+
+
+def _told(group: Group, limit: float | None) -> str:
+    """A group in words: its numbers, and how many of them pass."""
+    values = group.values
+    ends = (
+        f"from {number(values[0])} to {number(values[-1])}"
+        if values[0] < values[-1]
+        else f"all {number(values[0])}"
+    )
+    missing = f", {group.missing} without a number" if group.missing else ""
+    return f"{_counted(group, limit)}, {ends}{missing}"
+
+
+def _counted(group: Group, limit: float | None) -> str:
+    if limit is None:
+        return f"{group.name} ({group.values.size})"
+    return f"{group.name} ({int((group.values >= limit).sum())} of {group.values.size} pass)"
+
+
+def bins(values: Floats) -> Floats:
+    """The edges of at most 50 bins of a round width that cover the values; equal values have one bin."""
+    low, high = float(values.min()), float(values.max())
+    least = (high - low) / BINS or max(abs(low), 1.0) / 10
+    power = 10.0 ** math.floor(math.log10(least))
+    # With the first and the last bin cut by round edges, one step less fills the range.
+    width = next(times * power for times in (1, 2, 5, 10, 20) if (high - low) / (times * power) < BINS - 2)
+    first = math.floor(low / width)
+    return np.round(np.arange(first, math.floor(high / width) + 2) * width, 12)
+
+
+def _histogram(made: Figure, groups: Sequence[Group], limit: float | None) -> None:
+    edges = bins(np.concatenate([one.values for one in groups]))
+    for one in groups:
+        counts = np.histogram(one.values, edges)[0].tolist()
+        size = one.values.size
+        spans = [f"{number(low)} to {number(high)}" for low, high in pairwise(edges)]
+        made.add_bar(
+            x=edges[:-1].tolist(),
+            y=[100 * count / size for count in counts],
+            width=np.diff(edges).tolist(),
+            offset=0,
+            name=_counted(one, limit),
+            marker={"color": one.colour, "line_width": 0},
+            opacity=0.55,
+            hovertext=[
+                f"{one.name}, {span}: {count} of {size}" for span, count in zip(spans, counts, strict=True)
+            ],
+            hoverinfo="text",
+        )
+    made.update_layout(yaxis_title_text="% of the group", xaxis_range=_range(edges, limit))
+
+
+def _ecdf(made: Figure, groups: Sequence[Group], limit: float | None) -> None:
+    every = np.concatenate([one.values for one in groups])
+    for one, dash in zip(groups, ("solid", "dot", "dash"), strict=False):
+        size = one.values.size
+        kept = np.unique(np.linspace(0, size - 1, min(size, MOST_MARKS // 3)).astype(int))
+        made.add_scatter(
+            x=one.values[kept].tolist(),
+            y=(100 * (kept + 1) / size).tolist(),
+            name=_counted(one, limit),
+            mode="lines" if size > 1 else "markers",
+            line={"color": one.colour, "shape": "hv", "dash": dash, "width": 2.5},
+            hovertemplate="%{y:.0f} % of the group are at most %{x:.4g}<extra></extra>",
+        )
+    made.update_layout(
+        yaxis={"title_text": "% of the group at or below", "range": [0, 102]},
+        xaxis_range=_range(every, limit),
+    )
+
+
+def _strip(made: Figure, groups: Sequence[Group], limit: float | None) -> None:
+    every = np.concatenate([one.values for one in groups])
+    for place, one in enumerate(groups):
+        size = one.values.size
+        kept = np.unique(np.linspace(0, size - 1, min(size, MOST_MARKS // 3)).astype(int))
+        spread = 0.3 * np.sin(np.arange(kept.size) * 2.4)  # so that marks do not cover each other
+        made.add_scatter(
+            x=one.values[kept].tolist(),
+            y=(place + spread).tolist(),
+            name=_counted(one, limit),
+            mode="markers",
+            marker={"color": one.colour, "size": 8, "symbol": SYMBOLS[place], "opacity": 0.7},
+            hovertemplate=f"{one.name}: %{{x:.4g}}<extra></extra>",
+        )
+    names = [f"{one.name}<br>{min(one.values.size, MOST_MARKS // 3)} of {one.values.size}" for one in groups]
+    made.update_layout(
+        yaxis={"tickvals": list(range(len(groups))), "ticktext": names, "showgrid": False},
+        xaxis_range=_range(every, limit),
+    )
+
+
+_SHAPES = {"histogram": _histogram, "ecdf": _ecdf, "strip": _strip}
+
+
+def _range(values: Floats, limit: float | None) -> list[float]:
+    """The ends of an axis that covers the values and the threshold, with a little space."""
+    low, high = (f([*values, *([] if limit is None else [limit])]) for f in (min, max))
+    space = 0.03 * (high - low) or max(abs(high), 1.0) / 10
+    return [float(low - space), float(high + space)]
+
+
+def evidence(
+    right: ArrayLike, other: ArrayLike, unanswerable: ArrayLike, cosine: float, relevance: float
+) -> Figure:
+    """Candidates by the evidence of both legs, and the region that passes: either threshold is enough.
+
+    Each group is an array of shape (candidates, 2): the cosine and the keyword relevance r / (1 + r), with
+    NaN for a leg that did not bring the candidate. Raises InputError if there is no candidate.
+    """
+    given = {RIGHT: (BLUE, right), OTHER: (GREY, other), UNANSWERABLE: (VERMILION, unanswerable)}
+    groups = {
+        name: (colour, np.asarray(some, float).reshape(-1, 2)) for name, (colour, some) in given.items()
+    }
+    _finite(np.concatenate([some.ravel() for _, some in groups.values()]), "candidate")
+    passing = {
+        name: (int(((some[:, 0] >= cosine) | (some[:, 1] >= relevance)).sum()), len(some))
+        for name, (_, some) in groups.items()
+    }
+    counts = "; ".join(f"{name}: {count} of {n} pass" for name, (count, n) in passing.items() if n)
+    made = _figure(
+        f"Evidence of both legs. {counts}. A candidate passes with a cosine of {number(cosine)} or a keyword "
+        f"relevance of {number(relevance)}.",
+        440,
+    )
+    absent = -0.06  # where a leg that did not bring the candidate stands
+    for place, (name, (colour, some)) in reversed([*enumerate(groups.items())]):
+        if not len(some):
+            continue
+        kept = np.unique(np.linspace(0, len(some) - 1, min(len(some), 1500)).astype(int))
+        near, shared = np.where(np.isnan(some[kept]), absent, some[kept]).T
+        made.add_scatter(
+            x=near.tolist(),
+            y=shared.tolist(),
+            mode="markers",
+            name=f"{name} ({passing[name][0]} of {passing[name][1]} pass)",
+            marker={
+                "color": colour,
+                "symbol": SYMBOLS[place],
+                "size": 7 if name == OTHER else 9,
+                "opacity": 0.65,
+            },
+            hovertemplate=f"{name}: cosine %{{x:.3f}}, relevance %{{y:.3f}}<extra></extra>",
+        )
+    high = max(1.0, float(np.nanmax(np.concatenate([some[:, 0] for _, some in groups.values()]))))
+    region = {"fillcolor": BLUE, "opacity": 0.12, "line_width": 0, "layer": "below"}
+    made.add_shape(type="rect", x0=cosine, x1=high, y0=-0.1, y1=1.04, **region)
+    made.add_shape(type="rect", x0=-0.1, x1=cosine, y0=relevance, y1=1.04, **region)
+    made.update_layout(
+        xaxis={"title_text": "cosine of the vector leg", "range": [-0.1, high]},
+        yaxis={
+            "title_text": "keyword relevance r / (1 + r)", "range": [-0.1, 1.04],
+            "tickvals": [absent, 0, 0.25, 0.5, 0.75, 1],
+            "ticktext": ["absent", "0", "0.25", "0.5", "0.75", "1"],
+        },
+    )  # fmt: skip
+    return made
+
+
+# Results
+
+
+def survival(left: Mapping[str, Sequence[int]], steps: Sequence[str]) -> Figure:
+    """How many questions' right file is left after each step of a search, for each system."""
+    _finite([count for some in left.values() for count in some])
+    told = (
+        f"{name}: " + ", ".join(f"{step} {count}" for step, count in zip(steps, some, strict=True))
+        for name, some in left.items()
+    )
+    made = _rows(
+        "questions whose right file is left. " + "; ".join(told),
+        dict.fromkeys(steps, ""),
+        "questions whose right file is left",
+        len(left),
+    )
+    for name, some in left.items():
+        made.add_bar(
+            x=list(some),
+            y=list(range(len(steps))),
+            orientation="h",
+            name=text(name),
+            text=list(some),
+            textposition="auto",
+            textangle=0,
+            hovertext=[
+                f"{text(name)}: {count} {text(step)}" for step, count in zip(steps, some, strict=True)
+            ],
+            hoverinfo="text",
+        )
+    made.update_layout(barmode="group", bargap=0.2, showlegend=len(left) > 1, legend_traceorder="normal")
+    return made
+
+
+def waterfall(
+    before: tuple[str, float], changes: Mapping[str, float], after: tuple[str, float], unit: str
+) -> Figure:
+    """How the changes lead from one number to another: each bar begins where the one before it ends."""
+    starts = np.concatenate([[before[1]], before[1] + np.cumsum([*changes.values()])])[:-1]
+    rows: list[tuple[str, float, float, str, str]] = [(before[0], 0.0, before[1], number(before[1]), GREY)]
+    for (name, change), start in zip(changes.items(), starts.tolist(), strict=True):
+        rows.append((name, start, change, f"{change:+.4g}", VERMILION if change < 0 else BLUE))
+    rows.append((after[0], 0.0, after[1], number(after[1]), GREY))
+    words = f"{unit}: " + ", ".join(f"{name} {shown}" for name, _, _, shown, _ in rows)
+    names: dict[str, str] = {}
+    for name, _, _, shown, _ in rows:
+        names[name if name not in names else f"{name} "] = shown
+    made = _rows(words, names, unit)
+    made.add_bar(
+        base=[start for _, start, *_ in rows],
+        x=[size for _, _, size, *_ in rows],
+        y=list(range(len(rows))),
+        orientation="h",
+        marker_color=[colour for *_, colour in rows],
+        hovertext=[f"{text(name)}: {shown}" for name, _, _, shown, _ in rows],
+        hoverinfo="text",
+    )
+    return made
+
+
+def answered(
+    curves: Mapping[str, Points], own: Mapping[str, tuple[float, float]], questions: int, unanswerable: int
+) -> Figure:
+    """Questions that hit against unanswerable questions with no result, as the floor of each system moves.
+
+    The points of a curve are (no result, hits); `own` is the point of each system's own floor, a star.
+    """
+    x, y = f"unanswerable questions of {unanswerable} with no result", f"questions of {questions} that hit"
+    made = lines(curves, x, y)
+    for name, colour in zip(curves, cycle(COLOURS), strict=False):
+        if name in own:
+            made.add_scatter(
+                x=[own[name][0]], y=[own[name][1]], mode="markers", showlegend=False,
+                marker={"symbol": "star", "size": 18, "color": colour, "line": {"color": INK, "width": 1}},
+                hovertext=f"{text(name)}, its own floor", hoverinfo="text",
+            )  # fmt: skip
+    stars = ", ".join(f"{name} ({number(a)}, {number(b)})" for name, (a, b) in own.items())
+    made.update_layout(meta={"words": f"{made.words}. A star is a system's own floor: {stars}"})
+    return made
+
+
+def reliability(
+    stated: Sequence[float], shares: Sequence[Interval], counts: Sequence[int], floor: float | None
+) -> Figure:
+    """Stated probabilities against what is true: one mark a bin, with the 95 % interval of its share.
+
+    The dashed line is where both agree. `counts` are the questions of the bins.
+    """
+    told = [
+        f"stated {a:.2f}, true {share:.2f} ({low:.2f} to {high:.2f}) of {n}"
+        for a, (share, low, high), n in zip(stated, shares, counts, strict=True)
+    ]
+    made = _figure(
+        "Share of answerable questions by stated probability: " + "; ".join(told), 400, showlegend=False
+    )
+    made.add_scatter(
+        x=[0, 1], y=[0, 1], mode="lines", line={"color": INK, "dash": "dash", "width": 1.5}, hoverinfo="skip"
+    )
+    made.add_scatter(
+        x=list(stated),
+        y=[share for share, _, _ in shares],
+        mode="markers",
+        marker={"color": BLUE, "size": 10},
+        error_y={
+            "type": "data", "color": BLUE, "thickness": 1.5,
+            "array": [high - share for share, _, high in shares],
+            "arrayminus": [share - low for share, low, _ in shares],
+        },
+        hovertext=told,
+        hoverinfo="text",
+    )  # fmt: skip
+    made.update_layout(
+        xaxis={"title_text": "stated probability of an answer", "range": [-0.02, 1.02]},
+        yaxis={"title_text": "share of the questions that have one", "range": [-0.02, 1.02]},
+    )
+    if floor is not None and math.isfinite(floor):
+        _reference(made, False, floor, f"floor {number(floor)}")
+    return made

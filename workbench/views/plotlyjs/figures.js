@@ -1,0 +1,27 @@
+// Draws the figures of a page with plotly.js, which is loaded once, and follows the width of the page.
+(() => {
+  const CONFIG = { responsive: true, displaylogo: false };
+
+  // The words of a figure stay: a screen reader hears them in place of the drawing.
+  function draw(element, { data, layout }) {
+    const words = layout.meta?.words ?? "";
+    if (words) {
+      element.setAttribute("role", "figure");
+      element.setAttribute("aria-label", words);
+    }
+    return Plotly.newPlot(element, data, { ...layout, autosize: true }, CONFIG);
+  }
+
+  function drawAll() {
+    for (const figure of document.querySelectorAll(".workbench-figure > script")) {
+      const spec = JSON.parse(figure.textContent);
+      const element = figure.parentElement;
+      element.replaceChildren();
+      draw(element, spec);
+    }
+  }
+
+  globalThis.workbenchFigures = { draw };
+  if (document.readyState === "loading") addEventListener("DOMContentLoaded", drawAll);
+  else drawAll();
+})();
