@@ -98,6 +98,11 @@ class Index(ABC):
         """How many chunks a model has read to lay this index out."""
         return 0
 
+    @property
+    def left_out(self) -> Sequence[str]:
+        """What of these chunks the model has not read, one sentence for each file."""
+        return ()
+
     def documents(self) -> Sequence[Document] | None:
         """All documents with their whole text, by path; None for an index that keeps chunks only."""
         return None

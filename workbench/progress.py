@@ -18,8 +18,8 @@ LINE_SECONDS = 60.0
 @contextmanager
 def progress(
     total: int, what: str, unit: str, *, clock: Callable[[], float] = time.monotonic
-) -> Iterator[Callable[[], object]]:
-    """A function to call after each of `total` units of work; it shows on stderr how far the work is.
+) -> Iterator[Callable[..., object]]:
+    """A function to call after one or some of `total` units of work; it shows on stderr how far the work is.
 
     `what` names the work and `unit` the thing that is counted, in the plural. `clock` gives seconds.
     """
@@ -53,9 +53,9 @@ class Lines:
         self._started = self._said = clock()
         self._done = 0
 
-    def advance(self) -> None:
-        """Counts one unit as done."""
-        self._done += 1
+    def advance(self, count: int = 1) -> None:
+        """Counts units as done."""
+        self._done += count
         now = self._clock()
         if now - self._said >= LINE_SECONDS and self._done < self._total:
             self._said = now

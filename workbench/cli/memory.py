@@ -195,10 +195,12 @@ def lay_out(memory: str, embedder: Embedder | None, index_file: Path | None, vec
     from workbench.memory.opening import open_memory
 
     with open_memory(memory, embedder, index_path=index_file) as opened, opened.snapshot():
-        read = opened.laid_out(_usual_layout()).newly_read
+        laid_out = opened.laid_out(_usual_layout())
+        for sentence in laid_out.left_out:
+            print_error(one_line(f"left out: {sentence}"))
         if vectors and isinstance(opened, MemoryIndex):
             opened.prepare()
-    return read
+    return laid_out.newly_read
 
 
 def _usual_layout() -> Layout | None:

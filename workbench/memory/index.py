@@ -314,7 +314,7 @@ class MemoryIndex(OpenIndex):
         ):
             known = embed_through_cache(
                 beside, self.store.settings, self.embedder, "passage", by_hash,
-                lambda count: [done() for _ in range(count)],
+                done,
             )  # fmt: skip
         return np.array([known[content_hash(text)].vector for text in texts])
 

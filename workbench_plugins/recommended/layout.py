@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,6 +68,10 @@ class PassageIndex(IndexAdapter):
     @property
     def newly_read(self) -> int:
         return self.passages.newly_read
+
+    @property
+    def left_out(self) -> Sequence[str]:
+        return self.passages.remarks
 
     def compiled(self, query: Query) -> str:
         """The stems that are looked up, joined with the query's operator."""

@@ -27,7 +27,7 @@ from workbench.progress import progress
 from workbench.records import Chunk, Rows
 from workbench_plugins.recommended.keywords import StemIndex, StemTable
 from workbench_plugins.recommended.passage_file import PassageFile
-from workbench_plugins.recommended.passage_windows import Window, lines_of, outline, windows_of
+from workbench_plugins.recommended.passage_windows import RUN, Window, lines_of, outline, windows_of
 from workbench_plugins.recommended.shipped_vectors import words_of
 from workbench_plugins.recommended.words import (
     AskedWords,
@@ -199,7 +199,7 @@ class Passages:
     """The chunks of an index by id: their rows and files, stems of chunks, files and titles, and words.
 
     `words` is None without a model on this machine. `dimensions` is the length of its vectors, and
-    `newly_read` how many chunks it has read for this.
+    `newly_read` how many chunks it has read for this. `remarks` say what of them it has left out.
     """
 
     rows: Rows
@@ -210,6 +210,7 @@ class Passages:
     words: Words | None
     dimensions: int
     newly_read: int = 0
+    remarks: tuple[str, ...] = ()
 
     def places(self, rows: Rows) -> NDArray[np.int64]:
         """The places of these rows."""
@@ -266,6 +267,11 @@ class IndexedFile:
         return "\n".join(lines_of(self.chunks).values())
 
     @property
+    def has_runs(self) -> bool:
+        """Whether it has long runs of characters without a blank, which the model does not read."""
+        return any(RUN.search(chunk.text) for chunk in self.chunks)
+
+    @property
     def title(self) -> str:
         """The file's title, and the words of its path."""
         return f"{outline(self.path, self.chunks).title} {_spoken(self.path)}"
@@ -275,6 +281,8 @@ class IndexedFile:
         digest = hashlib.sha256(repr((*reading_of(embedder), self.path)).encode())
         for chunk in self.chunks:
             digest.update(repr((chunk.start_line, chunk.text)).encode("utf-8", "surrogatepass"))
+        if self.has_runs:  # which an older workbench read, too
+            digest.update(b"without runs")
         return digest.hexdigest()
 
 
@@ -358,8 +366,7 @@ def newly_read(files: Mapping[str, IndexedFile], embedder: LocalEmbedder) -> Ite
             read = iter(word_vectors(for_signs(embedder), texts, "passage") if texts else [])
             for key, one in coding:
                 yield key, one.result()
-                for _ in files[key].chunks:
-                    done()
+                done(len(files[key].chunks))
             coding = [
                 (key, coder.submit(_coded, cut, [next(read) for _ in cut], len(files[key].chunks), width))
                 for key, cut in zip(group, cuts, strict=True)

@@ -29,6 +29,9 @@ SPOKEN = 0.5
 """A file is a transcript if at least this share of its lines, without blanks and headings, has a speaker."""
 MOST_SPEAKERS = 8
 
+RUN = re.compile(r"[!-~]{257,}")
+"""More than 256 characters of ASCII without a blank are data, such as an image in base64, and no words."""
+
 Counter = Callable[[Sequence[str]], list[int]]
 """Counts the word pieces of texts."""
 
@@ -105,12 +108,13 @@ def _speakers(lines: Sequence[str]) -> tuple[str, ...]:
 def windows_of(chunks: Sequence[Chunk], path: str, count: Counter, room: int) -> list[Window]:
     """The windows of one file's chunks, in order: each of at most `room` word pieces with its header.
 
-    The windows of a chunk have nearly equal lengths, and are cut between lines where that is possible.
+    The windows of a chunk have nearly equal lengths, and are cut between lines where that is possible. Long
+    runs without a blank are left out: a model takes minutes to read an image in base64, and learns nothing.
     """
     about = outline(path, chunks)
     found: list[Window] = []
     for row, chunk in enumerate(chunks):
-        pieces = _pieces(chunk.text, count, room - MOST_PIECES)
+        pieces = _pieces(RUN.sub("", chunk.text), count, room - MOST_PIECES)
         lengths = count([text for text, _ in pieces])
         for group in _balanced(lengths, room - MOST_PIECES):
             text = "\n".join(pieces[place][0] for place in group).strip("\n")

@@ -73,7 +73,7 @@ def _stored(index: MemoryIndex, embedder: LocalEmbedder | None, path: Path) -> P
         return None
     stored = StoredPassages(index, embedder, file)
     try:
-        read = 0 if stored.is_current else stored.update()
+        read = [] if stored.is_current else stored.update()
         if stored.is_current:
             return stored.loaded(read)
     except BaseException:
@@ -88,6 +88,9 @@ def _with_a_file(index: Index) -> MemoryIndex | None:
     while isinstance(index, CachedIndex):
         index = index.inner
     return index if isinstance(index, MemoryIndex) else None
+
+
+LEFT_OUT = "{}: runs of more than 256 characters without a blank. They are data, and no words for the model."
 
 
 class StoredFile(NamedTuple):
@@ -144,20 +147,20 @@ class StoredPassages:
             now = self._made_of, str(self.index.generation)
             return (self.file.state("made of"), self.file.state("complete")) == now
 
-    def update(self) -> int:
-        """Brings the file up to date; returns how many chunks the model has read.
+    def update(self) -> list[IndexedFile]:
+        """Brings the file up to date; returns the files that the model has read.
 
         A file that cannot be written, or is of a later state of the index, stays as it is.
         """
         later = int(self.file.state("stems") or 0) > self.index.generation
         if later or self.file.db.readonly("main"):
-            return 0
+            return []
         try:
             self._count_stems()
             read = self._read_words()
         except StorageError as error:
             if isinstance(error.__cause__, apsw.BusyError):  # another process brings it up to date
-                return 0
+                return []
             raise
         with self.file.writing():
             if self.file.state("stems") == str(self.index.generation):
@@ -233,13 +236,10 @@ class StoredPassages:
 
     # Words
 
-    def _read_words(self) -> int:
-        """Keeps the means of every file's passages; what the model has not read yet, it reads.
-
-        Returns how many chunks it has read.
-        """
+    def _read_words(self) -> list[IndexedFile]:
+        """Keeps the means of every file's passages; returns the files that the model has read for that."""
         if self.embedder is None:
-            return 0
+            return []
         missing = dict[str, str]()
         without: list[Any] = self.file.db.execute(WITHOUT_MEANS).fetchall()
         for path, key in without:
@@ -252,7 +252,7 @@ class StoredPassages:
         files = {key: self._indexed(path) for key, path in missing.items()}
         for key, read in newly_read(files, self.embedder) if files else ():
             self._keep(missing[key], key, read, read.packed())
-        return sum(len(one.chunks) for one in files.values())
+        return list(files.values())
 
     def _indexed(self, path: str) -> IndexedFile:
         rows = self.index.rows_of(path)
@@ -269,11 +269,15 @@ class StoredPassages:
 
     # What a search reads
 
-    def loaded(self, read: int = 0) -> Passages:
+    def loaded(self, read: Sequence[IndexedFile] = ()) -> Passages:
         """The passages of this state. The file is read in one state of its own, until they are forgotten."""
         with self.file.plain_errors():
             self.file.db.execute("BEGIN")
-            found = replace(self._read(self._files()), newly_read=read)
+            found = replace(
+                self._read(self._files()),
+                newly_read=sum(len(one.chunks) for one in read),
+                remarks=tuple(LEFT_OUT.format(one.path) for one in read if one.has_runs),
+            )
         weakref.finalize(found, self.file.close)
         return found
 

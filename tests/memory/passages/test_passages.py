@@ -201,6 +201,13 @@ def test_bm25_of_each_text_is_the_formula_with_its_own_counts(texts: list[list[s
         assert table.scores([stem]) == pytest.approx(expected)
 
 
+def test_a_long_run_without_a_blank_is_left_out_of_the_windows() -> None:
+    text = f"# Image\n\n![x](data:image/png;base64,{'QUJD' * 900})\n\nThe pump is new."
+    windows = windows_of(chunks_of(text), "a.md", words, 256)
+    assert "QUJD" not in "".join(one.text for one in windows)
+    assert windows[-1].text.endswith("The pump is new.")
+
+
 def test_the_cache_forgets_what_is_gone(tmp_path: Path) -> None:
     with closing(PassageFile(tmp_path / "words")) as cache:
         cache.keep("a", b"1")
