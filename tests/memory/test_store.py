@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from workbench.memory.embedding import local as embedding
 from workbench.memory.files import content_hash
 from workbench.memory.index import MemoryIndex
 from workbench.memory.store.contract import Cached, Settings, hits_of
+from workbench.memory.store.scan import Scan
 from workbench.memory.store.sqlite.store import Store
 from workbench.records import Document, Hits, Passage, Vector
 
@@ -134,3 +136,21 @@ def test_a_cached_vector_takes_no_page_of_its_own(tmp_path: Path) -> None:
         store.remember(settings, "passage", vectors)
         grown = (store.db.pragma("page_count") - before) * store.db.pragma("page_size")
     assert grown / len(vectors) < 2 * 4 * 384
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_one_question_alone_gets_the_hits_of_a_scan(tmp_path: Path, seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    few = chance.integers(-1, 2, (1_100, 3)).astype(np.float32) + 1e-3  # many are equal, so there are ties
+    vectors = chance.standard_normal((1_100, 3)).astype(np.float32) if seed % 2 else few
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    sure = 0
+    with a_store(tmp_path / "i.sqlite", [f"text {number}" for number in range(1_100)], vectors) as store:
+        scan = Scan(*store.matrix()[:1], store.keys(), store.matrix()[1])
+        for query, limit in product(vectors[:5], (1, 24, 100)):
+            found = store.nearest_alone(query, limit)
+            if found is not None:
+                sure += 1
+                assert found.rows.tolist() == scan.nearest(query, limit).rows.tolist()
+                assert found.raw.tobytes() == scan.nearest(query, limit).raw.tobytes()
+    assert sure > 0 or not seed % 2

@@ -138,6 +138,10 @@ class OpenIndex(Index):
         self.close()
 
 
+MOST_IN_SQL = 16
+"""Words of a question. SQLite's time grows with each word, and with 1,000 common ones it is minutes."""
+
+
 class MemoryIndex(OpenIndex):
     """What a search asks: keyword and vector candidates, chunks, and the vector of a question.
 
@@ -160,6 +164,8 @@ class MemoryIndex(OpenIndex):
         self._postings_seen = -1
         self._source = store.postings()
         self._postings: KeywordPostings | None = None
+        self._asked: tuple[str, int] | None = None
+        self._asked_vector: tuple[str, int] | None = None
 
     @classmethod
     def open(cls, place: Path | IndexPlace, embedder: Embedder | None = None) -> MemoryIndex:
@@ -227,12 +233,22 @@ class MemoryIndex(OpenIndex):
     def keyword(self, query: Query, limit: int) -> Hits:
         """The hits by (bm25, chunk id), from the postings in memory if the query can be answered from them.
 
-        Any other query is asked in SQL. The hits and their numbers are the same.
+        Any other query is asked in SQL, and so is the first one of a state of the index: to load the lengths
+        of all chunks pays from the second on. The hits and their numbers are the same.
         """
+        if self._is_first(query):
+            return self.store.keyword(query, limit)
         try:
             return self._from_postings(query, limit)
         except NoPostingsError:
             return self.store.keyword(query, limit)
+
+    def _is_first(self, query: Query) -> bool:
+        """Whether this is the first keyword question of this state of the index, and a short one."""
+        state = self.store.name, self.store.generation
+        first = state != self._asked and state not in _POSTINGS
+        self._asked = state
+        return first and len(query.clauses) <= MOST_IN_SQL
 
     def keyword_with(self, query: Query, limit: int, k1: float, b: float) -> Hits:
         try:
@@ -273,9 +289,19 @@ class MemoryIndex(OpenIndex):
         found = self.store.nearest_by_engine(query, limit)
         if found is not None:
             return found
+        found = self.store.nearest_alone(query, limit) if self._is_first_vector() else None
+        if found is not None:
+            return found
         self._refresh()
         self._check_dimensions(query.size)
         return self._scan.nearest(query, limit)
+
+    def _is_first_vector(self) -> bool:
+        """Whether this is the first vector question of this state: reading all pays from the second on."""
+        state = self.store.name, self.store.generation
+        first = state != self._asked_vector and state not in _SCANS
+        self._asked_vector = state
+        return first
 
     def _check_dimensions(self, dimensions: int) -> None:
         if dimensions != self._scan.dimensions:

@@ -367,6 +367,13 @@ class IndexStore(ABC):
         """
         return None
 
+    def nearest_alone(self, query: Vector, limit: int) -> Hits | None:
+        """The nearest chunks by exact cosine distance, without reading all vectors, for one question alone.
+
+        None if a scan of `matrix` costs no more, or if that way cannot be sure of the hits.
+        """
+        return None
+
     def postings(self) -> PostingsSource | None:
         """What a keyword search in memory reads; None for a store that does not give its postings."""
         return None

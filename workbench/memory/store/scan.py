@@ -133,10 +133,15 @@ class Scan:
         ]
 
     def _exactly(self, query: Vector, near: NDArray[np.int64], limit: int) -> Hits:
-        # One row at a time and in float64: the fast product above rounds a row by where it stands.
-        distance = 1.0 - np.einsum("ij,j->i", self.vectors[near].astype(float), query.astype(float))
-        best = np.lexsort((self._by_id[near], distance))[:limit]
-        return Hits(self.rows[near[best]], distance[best])
+        hits = exact_hits(self.rows[near], self.vectors[near], query)
+        best = np.lexsort((self._by_id[near], hits.raw))[:limit]
+        return Hits(hits.rows[best], hits.raw[best])
+
+
+def exact_hits(rows: Rows, vectors: NDArray[np.float32], query: Vector) -> Hits:
+    """These rows in their order, with the exact cosine distances of their unit vectors from a unit vector."""
+    # One row at a time and in float64: a product by BLAS rounds a row by where it stands.
+    return Hits(rows, 1.0 - np.einsum("ij,j->i", vectors.astype(float), query.astype(float)))
 
 
 def _within(cosines: NDArray[np.float32], count: int) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -34,13 +34,24 @@ from workbench.memory.store.contract import (
     settings_in,
     stopped_after,
 )
+from workbench.memory.store.scan import exact_hits
 from workbench.memory.store.sqlite import database
 from workbench.memory.store.sqlite.database import check_dimensions, damaged, identity, plain_errors, typed
 from workbench.memory.store.sqlite.fts5 import SQLitePostings, match_expression
-from workbench.records import Chunk, Document, Hits, Passage, Query, Rows
+from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vector
 
 LARGEST_KNN = 4096
 """The most neighbours that vec0 returns."""
+SPARE = 16
+"""So many more neighbours are asked of vec0, so that the last ones are clearly farther than those wanted."""
+LEAST_FOR_VEC0 = 1_000
+"""Chunks. In a smaller index, reading all vectors takes as long."""
+VEC0_ROUNDING = 1e-4
+"""More than vec0 loses in a cosine distance, which it computes in float32."""
+NEAREST_SQL = "SELECT chunk_id, distance FROM chunks_vec WHERE embedding MATCH ? AND k = ? ORDER BY distance"
+VECTORS_SQL = """
+    SELECT chunk_id, embedding FROM chunks_vec WHERE chunk_id IN (SELECT value FROM json_each(?))
+"""
 
 KEYWORD_SQL = """
     SELECT rowid, bm25(chunks_fts) AS raw FROM chunks_fts
@@ -397,6 +408,25 @@ class Store(IndexStore):
         if len(found) > self.size or (len(found) < self.size and not self.vectors_later):
             raise self.damaged(f"it has {self.size} chunks and {len(found)} vectors")
         return np.array([row for row, _ in found], np.int64), vectors
+
+    def nearest_alone(self, query: Vector, limit: int) -> Hits | None:
+        """The nearest chunks of those that vec0 proposes, if it surely proposes all of them."""
+        most = limit + SPARE
+        stored = self.db.execute("SELECT count(*) FROM chunks_vec_rowids").get
+        can_be_sure = limit > 0 and most <= LARGEST_KNN and stored == self.size
+        if not can_be_sure or stored < LEAST_FOR_VEC0 or query.size != self.settings.dimensions:
+            return None
+        proposed: list[Any] = self.db.execute(
+            NEAREST_SQL, (query.astype(np.float32).tobytes(), most)
+        ).fetchall()
+        rows, far = [row for row, _ in proposed], [distance for _, distance in proposed]
+        found: list[Any] = self.db.execute(VECTORS_SQL, (json.dumps(rows),)).fetchall()
+        vectors = np.frombuffer(b"".join(blob for _, blob in found), np.float32).reshape(-1, query.size)
+        hits = self.by_id(exact_hits(np.array([row for row, _ in found], np.int64), vectors, query))
+        # A chunk that is not proposed is at least as far as the last one that is, up to rounding.
+        if None in far or not np.isfinite(vectors).all() or far[-1] - hits.raw[limit - 1] < VEC0_ROUNDING:
+            return None
+        return replace(hits, rows=hits.rows[:limit], raw=hits.raw[:limit])
 
     def keys(self) -> list[str]:
         """What equal hits are ordered by, in row order: the chunk ids, or with `ties_by_row` the rows."""
