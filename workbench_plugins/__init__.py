@@ -78,6 +78,7 @@ ROWS: dict[str, dict[str, str]] = {
     "settings language": {
         "calibration": "workbench_plugins.calibrate.calibration_file:LANGUAGE",
         "openclaw.json": "workbench_plugins.openclaw.config:LANGUAGE",
+        "stages": "workbench_plugins.diagnose.stage_settings:LANGUAGE",
     },
     "specimen": {
         **rows(

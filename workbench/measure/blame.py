@@ -77,12 +77,12 @@ def _edit(stages: list[Stage], edit: Edit) -> None:
 def edits_between(one: Pipeline, other: Pipeline) -> list[Edit]:
     """The edits that turn the stages of `one` into those of `other`, one for each slot that differs."""
     return [
-        Edit(difference.slot, difference.after, _next_common(one, other, difference.slot))
+        Edit(difference.slot, difference.after, next_common(one, other, difference.slot))
         for difference in one.diff(other)
     ]
 
 
-def _next_common(one: Pipeline, other: Pipeline, slot: str) -> str:
+def next_common(one: Pipeline, other: Pipeline, slot: str) -> str:
     """The slot after `slot` in `other` that `one` has, too; empty if there is none."""
     mine, theirs = {stage.slot for stage in one.stages}, [stage.slot for stage in other.stages]
     if slot not in theirs:

@@ -34,7 +34,8 @@ from workbench.retrieval.scoring import Cosine, MinMaxRank
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.history import changes
 from workbench.systems.openclaw import EVIDENCE_FLOOR, FIXES, SIGN
-from workbench_plugins.diagnose.parameters import Goal, settings_between
+from workbench_plugins.diagnose.parameters import Goal
+from workbench_plugins.diagnose.stage_settings import content_of, typed_settings
 from workbench_plugins.diagnose.suspects import lost_in, odd_slots
 from workbench_plugins.rerank import Rerank
 
@@ -52,6 +53,8 @@ PLAIN: dict[str, Stage] = {
 DEEP_POOL = 40
 LEGS: dict[str, Any] = {"keyword_leg": KeywordLeg, "vector_leg": VectorLeg}
 """What is tried in place of a stage of one's own."""
+RANKING = (Order.slot, "fusion")
+"""Slots without which nothing is ranked: their stages can be replaced, and are never taken away."""
 GENERAL = (*FIXES, SIGN, EVIDENCE_FLOOR)
 """Changes that fit systems of any kind; the others are tried on systems of their own repository."""
 
@@ -87,7 +90,7 @@ def repairs(pipeline: Pipeline) -> list[Repair]:
     found: dict[tuple[Edit, ...], Repair] = {}
     sources = (_restored, _undone, _named, _of_others, _plain, _removals)
     for one in (repair for source in sources for repair in source(pipeline)):
-        changes_it = any(_content(pipeline, edit.slot) != edit.content for edit in one.edits)
+        changes_it = any(content_of(pipeline, edit.slot) != edit.content for edit in one.edits)
         if changes_it and one.edits not in found and fits(pipeline, one.edits):
             found[one.edits] = _judged(pipeline, one)
     slots = [LAYOUT, *(stage.slot for stage in pipeline.stages)]
@@ -96,7 +99,7 @@ def repairs(pipeline: Pipeline) -> list[Repair]:
 
 def _judged(pipeline: Pipeline, repair: Repair) -> Repair:
     """The repair with what it says of the pipeline: whether it loosens it, and whether its slot is usual."""
-    now = _content(pipeline, repair.slot)
+    now = content_of(pipeline, repair.slot)
     new = next((one.content for one in repair.edits if one.slot == repair.slot), None)
     loosens = isinstance(now, Limit) and isinstance(new, Limit) and new.count > now.count
     return replace(repair, loosens=loosens, usual=now is None or now in _known(repair.slot))
@@ -104,13 +107,7 @@ def _judged(pipeline: Pipeline, repair: Repair) -> Repair:
 
 def _known(slot: str) -> list[object]:
     """What the registered systems have in a slot."""
-    return [_content(one, slot) for one in SYSTEMS.values()]
-
-
-def _content(pipeline: Pipeline, slot: str) -> object:
-    if slot == LAYOUT:
-        return pipeline.layout
-    return next((stage for stage in pipeline.stages if stage.slot == slot), None)
+    return [content_of(one, slot) for one in SYSTEMS.values()]
 
 
 # Known repairs
@@ -232,9 +229,16 @@ def _plain(pipeline: Pipeline) -> Iterator[Repair]:
             yield Repair(
                 stage.slot, "a deeper pool", (Edit(stage.slot, deeper),), deeper.description, plain=True
             )
-        elif plain is not None and type(stage) is not type(plain) and stage not in _known(stage.slot):
+        elif plain is not None and not _is_like(stage, plain) and stage not in _known(stage.slot):
             why = "the plain stage of this slot"
             yield Repair(stage.slot, "plain", (Edit(stage.slot, plain),), why, plain=True)
+
+
+def _is_like(stage: Stage, plain: Stage) -> bool:
+    """Whether a stage is of the kind of the plain one; an order by the score of one leg is of another."""
+    if isinstance(stage, Order) and stage.by in ("vector_score", "keyword_score"):
+        return False
+    return type(stage) is type(plain)
 
 
 def without_stop_words(pipeline: Pipeline) -> list[Repair]:
@@ -280,7 +284,7 @@ def _removal(stage: Stage) -> Iterator[Repair]:
         if deep is not None:
             why = "the leg brings every match"
             yield Repair(slot, f"{stage.name} leg without a depth", (Edit(slot, deep),), why, removes=True)
-    elif not isinstance(stage, Union) and slot != Limit.slot:
+    elif not isinstance(stage, Union) and slot not in (Limit.slot, *RANKING):
         name = f"no {slot.replace('_', ' ')}"
         yield Repair(slot, name, (Edit(slot, None),), "the stage does nothing", removes=True)
 
@@ -658,7 +662,7 @@ def _cause(
         verified=goal.reached(after),
         repairs=tuple(some),
         after=prices.marks(repaired, same_depth=_removes(some)),
-        parameters=settings_between(pipeline, repaired),
+        parameters=typed_settings(pipeline, repaired),
     )
 
 

@@ -17,7 +17,7 @@ from workbench.measure.blame import LAYOUT, Edit, Reruns, edited
 from workbench.records import Stage, Trace
 from workbench.retrieval.columns import parameters
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.systems.catalogue import SYSTEMS
+from workbench.systems.catalogue import SYSTEMS, system
 from workbench.systems.history import where_is
 from workbench_plugins.diagnose.causes import Price, Prices, Repair, combined
 from workbench_plugins.diagnose.keys import keys_of, pasted_works, to_paste
@@ -30,6 +30,7 @@ from workbench_plugins.diagnose.parameters import (
     setting_text,
     settings_between,
 )
+from workbench_plugins.diagnose.stage_settings import typed_settings
 
 if TYPE_CHECKING:
     from workbench_plugins.diagnose.chunk_sizes import OtherChunks
@@ -53,7 +54,7 @@ class Fix:
     the present one. `failing` is the pipeline with the value that fails. `verified`: both have been run.
     `paste` belongs into the file of settings: the whole file with it has been run. It is None without a file,
     if the release has no setting for the fix, and if something else in the file is stronger. `group` says
-    where the fix is listed.
+    where the fix is listed. `present` is the pipeline that is diagnosed.
     """
 
     setting: str
@@ -72,6 +73,7 @@ class Fix:
     failing: Pipeline | None = field(default=None, repr=False)
     paste: dict[str, Any] | None = None
     group: int = OTHER
+    present: Pipeline | None = field(default=None, repr=False)
 
     @property
     def side(self) -> str:
@@ -118,16 +120,22 @@ class Fix:
 
     @property
     def as_python(self) -> str:
-        """Lines of Python that make the fix to `pipeline`, or to `index` for other chunks."""
+        """Python that makes the fixed `pipeline`, or the index anew for other chunks.
+
+        It makes the present pipeline first, if that can be named. For one of your own, the variable
+        `pipeline` must hold it.
+        """
         if self.chunks is not None:
             return self.chunks.python
+        begins = [] if self.present is None else lines_of(self.present)
         if self.change is not None:
-            return "\n".join(_lines(self.change.edits))
+            return _joined(begins, _lines(self.change.edits))
         settings = [f"{self.setting}={setting_text(self.value)}"]
         module, function = "workbench.retrieval.settings", "with_settings"
         if self.is_key:
             module, function = "workbench_plugins.openclaw.config_keys", "with_keys"
-        return f"from {module} import {function}\n\npipeline = {function}(pipeline, {settings})"
+        imported = f"from {module} import {function}"
+        return _joined(begins, [imported, "", f"pipeline = {function}(pipeline, {settings})"])
 
     def as_json(self) -> dict[str, Any]:
         """The fix in the form that docs/diagnose.md describes."""
@@ -267,8 +275,13 @@ def verified(fix: Fix, runs: Reruns, goal: Goal, index: Index, file: str = "") -
     works = paste is not None and pasted_works(
         file, paste, lambda made: _reached(made.pipeline, runs, goal, index)
     )
+    settings = fix.settings or (typed_settings(runs.pipeline, fix.pipeline) if fix.change else ())
     return replace(
-        fix, verified=sharp and _reached(fix.pipeline, runs, goal, index), paste=paste if works else None
+        fix,
+        verified=sharp and _reached(fix.pipeline, runs, goal, index),
+        paste=paste if works else None,
+        settings=settings,
+        present=runs.pipeline,
     )
 
 
@@ -290,11 +303,11 @@ def _of_many(some: Sequence[Repair], runs: Reruns, goal: Goal, prices: Prices, i
     slot, name = (" and ".join(texts) for texts in zip(*((one.slot, one.name) for one in some), strict=True))
     why = "; ".join(one.why for one in some)
     together = Repair(slot, name, tuple(edit for one in some for edit in one.edits), why)
-    settings = settings_between(runs.pipeline, changed)
+    parameters = settings_between(runs.pipeline, changed)
     gained, lost = moved(runs.base, runs.trace(changed), goal)
     return Fix(
-        setting=" and ".join(one.partition("=")[0] for one in settings) or slot,
-        value=" and ".join(one.partition("=")[2] for one in settings) or name,
+        setting=" and ".join(one.partition("=")[0] for one in parameters) or slot,
+        value=" and ".join(one.partition("=")[2] for one in parameters) or name,
         now="",
         fails=None,
         pipeline=changed,
@@ -303,7 +316,7 @@ def _of_many(some: Sequence[Repair], runs: Reruns, goal: Goal, prices: Prices, i
         lost=lost,
         price=prices.price(changed),
         change=together,
-        settings=settings,
+        settings=parameters,
     )
 
 
@@ -321,6 +334,32 @@ def moved(one: Trace, other: Trace, goal: Goal) -> tuple[tuple[str, ...], tuple[
 
 
 # A known change as Python
+
+
+def lines_of(pipeline: Pipeline) -> list[str]:
+    """Lines of Python that make a pipeline by its name and settings; a remark for one that has no name."""
+    name = pipeline.name
+    try:
+        known = system(name)
+    except InputError:
+        known = None
+    typed = () if known is None else settings_between(known, pipeline)
+    same = known is not None and (known.stages, known.layout) == (pipeline.stages, pipeline.layout)
+    if not (same or typed):
+        return [f"# `pipeline` is your pipeline {name!r}, which was diagnosed.", ""]
+    lines = ["import workbench as wb", "", f"pipeline = wb.system({name!r})"]
+    if typed:
+        lines.insert(1, "from workbench.retrieval.settings import with_settings")
+        lines.append(f"pipeline = with_settings(pipeline, {[*typed]})")
+    return lines
+
+
+def _joined(*parts: Sequence[str]) -> str:
+    """Several pieces of code as one, with all imports at its beginning."""
+    lines = [line for part in parts for line in part]
+    imports = dict.fromkeys(line for line in lines if line.startswith(("import ", "from ")))
+    rest = "\n".join(line for line in lines if line not in imports).strip()
+    return "\n".join([*imports, *([""] if imports else []), rest])
 
 
 def _lines(edits: Sequence[Edit]) -> list[str]:

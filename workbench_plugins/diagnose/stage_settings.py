@@ -1,0 +1,98 @@
+"""A whole stage as a setting: `floor=SYSTEM` is the floor of that system, and `floor=none` is no floor.
+
+So a repair that is more than one number can be typed, too: `--set keyword_score=openclaw-2026.7.1`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workbench.contracts import Layout
+from workbench.errors import InputError
+from workbench.measure.blame import LAYOUT, Edit, edited, next_common
+from workbench.records import Stage
+from workbench.retrieval.pipeline import Difference, Pipeline
+from workbench.retrieval.settings import with_settings
+from workbench.systems.catalogue import SYSTEMS
+from workbench.systems.languages import Language, with_keys_of_any_language
+from workbench_plugins.diagnose.parameters import settings_between
+
+NONE = "none"
+
+
+class StageSettings(Language):
+    """Settings of the form `slot=SYSTEM` and `slot=none`; they have no files."""
+
+    name = "stages"
+    endings = ()
+
+    def system(self, file: str) -> Pipeline:
+        """Always an error: no file is written in this language."""
+        raise InputError(f"{file} is no file of settings.", "Give the name of a system.")
+
+    def key_of(self, setting: str) -> str:
+        """The slot, if it is followed by `none` or by the name of a system."""
+        slot, _, value = (part.strip() for part in setting.partition("="))
+        return slot if slot.isidentifier() and (value == NONE or value in SYSTEMS) else ""
+
+    def with_setting(self, pipeline: Pipeline, setting: str) -> Pipeline | None:
+        """The pipeline with the stage, or without it; None if the slot does not fit."""
+        slot, _, name = (part.strip() for part in setting.partition("="))
+        if name == NONE:
+            return None if content_of(pipeline, slot) is None else edited(pipeline, [Edit(slot, None)])
+        other = SYSTEMS[name]
+        content = content_of(other, slot)
+        if content is None and slot != LAYOUT:
+            return None
+        return edited(pipeline, [Edit(slot, content, next_common(pipeline, other, slot))])
+
+
+LANGUAGE = StageSettings()
+
+
+def content_of(pipeline: Pipeline, slot: str) -> Stage | Layout | None:
+    """The stage that a pipeline has in a slot, or its layout; None if it has none."""
+    if slot == LAYOUT:
+        return pipeline.layout
+    return next((stage for stage in pipeline.stages if stage.slot == slot), None)
+
+
+def typed_settings(one: Pipeline, other: Pipeline) -> tuple[str, ...]:
+    """The settings that turn `one` into `other`, as `--set` takes them; empty if settings cannot."""
+    found = settings_between(one, other)
+    if found:
+        return found
+    try:
+        some = [setting for difference in one.diff(other) for setting in _settings_of(one, difference)]
+        made = with_typed(one, some)
+    except InputError:  # one of several stages does not fit without the others
+        return ()
+    return tuple(some) if (made.stages, made.layout) == (other.stages, other.layout) else ()
+
+
+def _settings_of(pipeline: Pipeline, difference: Difference) -> Sequence[str]:
+    """The settings that make one difference: parameters if they can, or else the stage of a system."""
+    slot, new = difference.slot, difference.after
+    if difference.before is not None and new is not None:
+        parameters = settings_between(pipeline, edited(pipeline, [Edit(slot, new)]))
+        if parameters:
+            return parameters
+    return _stage_of_system(pipeline, slot, new)
+
+
+def with_typed(pipeline: Pipeline, settings: Sequence[str]) -> Pipeline:
+    """The pipeline with settings as `--set` takes them. Raises InputError for one that does not fit."""
+    (made,), others = with_keys_of_any_language([pipeline], settings)
+    return with_settings(made, others)
+
+
+def _stage_of_system(pipeline: Pipeline, slot: str, content: Stage | Layout | None) -> list[str]:
+    """The setting that puts this content into a slot; empty if no system has it there.
+
+    Of the systems that have it, one of the same project is named, and of those the shortest name.
+    """
+    if content is None:
+        return [f"{slot}={NONE}"]
+    having = [one for one in SYSTEMS.values() if content_of(one, slot) == content]
+    having.sort(key=lambda one: (one.source.repository != pipeline.source.repository, len(one.name)))
+    return [f"{slot}={one.name}" for one in having[:1]]
