@@ -53,7 +53,7 @@ def working_forms(run: Run, question: str, target: str, system: str, tmp_path: P
             if fix["set"]:
                 named = () if fix["set"].startswith("--system") else ("--system", system)
                 assert found_with(*named, *fix["set"].split()), fix["set"]
-            names = {"pipeline": wb.system(system)}
+            names: dict[str, Any] = {}  # as in an empty notebook
             exec(compile(fix["python"], "fix", "exec"), names)
             assert target in wb.search(question, names["pipeline"], index).paths(), fix["python"]
             if fix["paste"]:

@@ -15,7 +15,7 @@ from tests.lab.diagnose.claims import FAILING, check_claims, check_sentences, mi
 from tests.retrieval.test_properties import check_same
 from workbench.contracts import Context
 from workbench.errors import InputError
-from workbench.measure.blame import Reruns
+from workbench.measure.blame import Edit, Reruns, edited
 from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import Question, QuestionSet
 from workbench.memory.index import MemoryIndex
@@ -23,13 +23,16 @@ from workbench.records import Trace, Vector
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.index_adapters import CachedIndex, IndexAdapter
 from workbench.retrieval.pipeline import Pipeline, Source, search
+from workbench.retrieval.scoring import MinMaxRank
 from workbench.retrieval.settings import with_settings
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WITH_EVIDENCE
 from workbench_plugins.diagnose import fixes
+from workbench_plugins.diagnose.causes import repairs
 from workbench_plugins.diagnose.diagnosis import Diagnosis, RankedIndex, diagnose
 from workbench_plugins.diagnose.fixes import Fix
 from workbench_plugins.diagnose.parameters import Aim, parameters_of, settings_between
+from workbench_plugins.diagnose.stage_settings import typed_settings, with_typed
 
 pytestmark = pytest.mark.usefixtures("embedded_once")
 
@@ -233,6 +236,21 @@ def test_stop_words_are_left_out_as_a_fix(tmp_path: Path) -> None:
     assert fix.pipeline["query"].words(found.question) == ["quagga"]
     assert made(fix, low).stages == fix.pipeline.stages
     assert fix.as_set is None
+
+
+def test_no_repair_takes_the_order_or_the_fusion_away() -> None:
+    for name, pipeline in SYSTEMS.items():
+        taken = {one.slot for one in repairs(pipeline) if one.removes and one.edits[0].content is None}
+        assert not taken & {"order", "fusion"}, name
+
+
+def test_a_whole_stage_is_typed_as_a_setting() -> None:
+    changed = edited(SHIPPED, [Edit("keyword_score", MinMaxRank()), Edit("floor", None)])
+    typed = typed_settings(SHIPPED, changed)
+    assert typed == ("keyword_score=openclaw-2026.2.13+minmax", "floor=none")
+    assert with_typed(SHIPPED, typed).stages == changed.stages
+    with pytest.raises(InputError, match="flor"):
+        with_typed(SHIPPED, ["flor=none"])
 
 
 # Bad input
