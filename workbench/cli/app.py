@@ -178,8 +178,8 @@ Settings = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
-        help="Set a parameter (slot.parameter=value), a whole stage (slot=SYSTEM, or slot=none) or an OpenClaw "
-        "key (query.maxResults=8) in every system that has it; can be repeated.",
+        help="Set a parameter (slot.parameter=value), a whole stage (slot=SYSTEM or slot=none), or an "
+        "OpenClaw key (query.maxResults=8) in every system that has it; can be repeated.",
     ),
 ]
 AskedReranker = Annotated[

@@ -20,7 +20,7 @@ from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.catalogue import SYSTEMS, system
 from workbench.systems.history import where_is
 from workbench_plugins.diagnose.causes import Price, Prices, Repair, combined
-from workbench_plugins.diagnose.keys import keys_of, pasted_works, to_paste
+from workbench_plugins.diagnose.keys import is_of_file, keys_of, pasted_works, to_paste
 from workbench_plugins.diagnose.parameters import (
     Goal,
     NearestValue,
@@ -54,7 +54,8 @@ class Fix:
     the present one. `failing` is the pipeline with the value that fails. `verified`: both have been run.
     `paste` belongs into the file of settings: the whole file with it has been run. It is None without a file,
     if the release has no setting for the fix, and if something else in the file is stronger. `group` says
-    where the fix is listed. `present` is the pipeline that is diagnosed.
+    where the fix is listed. `begins` are the
+    lines of Python that make the pipeline which is diagnosed.
     """
 
     setting: str
@@ -73,7 +74,7 @@ class Fix:
     failing: Pipeline | None = field(default=None, repr=False)
     paste: dict[str, Any] | None = None
     group: int = OTHER
-    present: Pipeline | None = field(default=None, repr=False)
+    begins: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def side(self) -> str:
@@ -127,15 +128,14 @@ class Fix:
         """
         if self.chunks is not None:
             return self.chunks.python
-        begins = [] if self.present is None else lines_of(self.present)
         if self.change is not None:
-            return _joined(begins, _lines(self.change.edits))
+            return _joined(self.begins, _lines(self.change.edits))
         settings = [f"{self.setting}={setting_text(self.value)}"]
         module, function = "workbench.retrieval.settings", "with_settings"
         if self.is_key:
             module, function = "workbench_plugins.openclaw.config_keys", "with_keys"
         imported = f"from {module} import {function}"
-        return _joined(begins, [imported, "", f"pipeline = {function}(pipeline, {settings})"])
+        return _joined(self.begins, [imported, "", f"pipeline = {function}(pipeline, {settings})"])
 
     def as_json(self) -> dict[str, Any]:
         """The fix in the form that docs/diagnose.md describes."""
@@ -281,7 +281,7 @@ def verified(fix: Fix, runs: Reruns, goal: Goal, index: Index, file: str = "") -
         verified=sharp and _reached(fix.pipeline, runs, goal, index),
         paste=paste if works else None,
         settings=settings,
-        present=runs.pipeline,
+        begins=tuple(lines_of(runs.pipeline, file)),
     )
 
 
@@ -336,9 +336,12 @@ def moved(one: Trace, other: Trace, goal: Goal) -> tuple[tuple[str, ...], tuple[
 # A known change as Python
 
 
-def lines_of(pipeline: Pipeline) -> list[str]:
-    """Lines of Python that make a pipeline by its name and settings; a remark for one that has no name."""
-    name = pipeline.name
+def lines_of(pipeline: Pipeline, file: str = "") -> list[str]:
+    """Lines of Python that make a pipeline by its name and settings; a remark for one that has no name.
+
+    `file` is the name of a system from a file of settings.
+    """
+    name = file if is_of_file(file) else pipeline.name
     try:
         known = system(name)
     except InputError:
