@@ -33,6 +33,7 @@ from workbench.measure.questions import load_questions
 from workbench.memory.sync import open_index
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.views.living import as_json, script, style
+from workbench.views.plotlyjs import plotly_script
 from workbench.views.widgets.threshold import ThresholdLab
 
 HERE = Path(__file__).parent
@@ -192,6 +193,7 @@ def write(lessons: Sequence[Lesson], site: Path) -> None:
         (site / lesson.page).write_text(page, encoding="utf-8")
     (site / "index.html").write_text(contents(lessons, still(lab(MEMORY))), encoding="utf-8")
     (site / "living.js").write_text(script(), encoding="utf-8")
+    (site / "plotly.js").write_text(plotly_script(), encoding="utf-8")
     (site / "living.css").write_text(style(), encoding="utf-8")
     shutil.copy(HERE / "page.css", site)
 

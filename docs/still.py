@@ -16,6 +16,7 @@ from IPython.display import display
 from workbench.tables import html_table
 from workbench.views.living import placed, script, style
 from workbench.views.living.state import State
+from workbench.views.plotlyjs import plotly_script
 from workbench.views.widgets.prediction import Prediction
 
 
@@ -35,7 +36,8 @@ def page_of(shown: State) -> str:
     """A page with one widget, which needs no other file: it can be opened anywhere, without a network."""
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
-        f"<title>{escape(shown.name)}</title><style>{style()}</style><script>{script()}</script>"
+        f"<title>{escape(shown.name)}</title><style>{style()}</style>"
+        f"<script>{plotly_script()}</script><script>{script()}</script>"
         f"<body>{still(shown)}</body></html>"
     )
 

@@ -88,6 +88,14 @@ LINKED = (
 )
 """A notebook of linked widgets."""
 
+COMPOSED = (
+    SET_UP + "import ipywidgets",
+    "labs = [ThresholdLab(evaluations[:1], link=False) for _ in range(2)]\n"
+    "ipywidgets.jslink((labs[0], 'min_score'), (labs[1], 'min_score'))\nipywidgets.HBox(labs)",
+    "labs[0].min_score = 0.25",
+)
+"""A notebook of two linked labs in one box."""
+
 PANELS = ("fusion-lab", "microscope", "file-chunks", "blame-chart")
 """Those that say what their twins say."""
 
@@ -102,8 +110,9 @@ def write_notebook(path: Path) -> None:
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     cells = [new_code_cell(SET_UP), *shown, new_code_cell("# A test writes here what it sets from Python.")]
     nbformat.write(new_notebook(cells=cells, metadata=kernel), path)
-    linked = [new_code_cell(cell) for cell in LINKED]
-    nbformat.write(new_notebook(cells=linked, metadata=kernel), path.with_name("linked.ipynb"))
+    for name, sources in (("linked", LINKED), ("composed", COMPOSED)):
+        cells = [new_code_cell(cell) for cell in sources]
+        nbformat.write(new_notebook(cells=cells, metadata=kernel), path.with_name(f"{name}.ipynb"))
 
 
 def twin(name: str, index: MemoryIndex, evaluations: Sequence[Evaluation]) -> Any:
@@ -292,6 +301,20 @@ def run_all_cells(page: Page) -> None:
         "() => [...document.querySelectorAll('.jp-CodeCell .jp-InputArea-prompt')]"
         ".every(prompt => /\\d/.test(prompt.textContent))"
     )
+
+
+def drag_line(page: Page, slider: Locator, share: float) -> None:
+    """Drags the line of a threshold, the thumb of its slider, to a share of the axis."""
+    slider.scroll_into_view_if_needed()
+    box = slider.bounding_box()
+    assert box
+    at = slider.evaluate("one => (one.value - one.min) / (one.max - one.min)")
+    thumb, across = 16, box["y"] + box["height"] / 3
+    start, end = (box["x"] + thumb / 2 + one * (box["width"] - thumb) for one in (at, share))
+    page.mouse.move(start, across)
+    page.mouse.down()
+    page.mouse.move(end, across, steps=12)
+    page.mouse.up()
 
 
 CELLS = "table => [...table.tBodies[0].rows].map(row => [...row.cells].map(cell => cell.innerText))"

@@ -21,6 +21,7 @@ from tests.browser import (
     becomes,
     browsing,
     choose,
+    drag_line,
     end_kernels,
     jupyterlab,
     lay_out,
@@ -257,7 +258,7 @@ def test_a_saved_notebook_moves_in_another_jupyterlab_where_it_is_trusted(
 ) -> None:
     save(tab.page)
     end_kernels(tab.page)
-    assert (folder / "notebooks" / "widgets.ipynb").stat().st_size < 4_000_000
+    assert (folder / "notebooks" / "widgets.ipynb").stat().st_size < 3_700_000
     with jupyterlab(folder, tmp_path / "second", folder / "trusting") as address:
         tab.page.goto(f"{address}/widgets.ipynb?reset")
         _moves(tab, address)
@@ -301,7 +302,7 @@ def _stands(page: Page) -> None:
     for picture in pictures.all():
         becomes(lambda picture=picture: picture.evaluate("image => image.naturalHeight"), (50).__le__)
     assert page.get_by_text("To move it, trust the notebook").count() == len(WIDGETS)
-    assert page.locator("img[alt^='At 0.35, ']").count() == 1
+    assert page.locator("img[alt*='At 0.35, ']").count() == 1
     assert page.locator(".wb-living").count() == 0
 
 
@@ -325,3 +326,40 @@ def test_a_click_on_a_mark_is_seen_in_the_other_widgets_and_in_python(
     cell.get_by_text(f"selected: <Selection: question 'rooibos tea', chunk '{best.place}'").wait_for()
     tab.page.screenshot(path=OUTPUT / "linked.png")
     assert tab.errors == []
+
+
+def test_two_linked_labs_in_a_box_are_dragged_set_saved_and_dragged_without_a_kernel(
+    lab: str, tab: Tab
+) -> None:
+    page = tab.page
+    page.goto(f"{lab}/composed.ipynb?reset")
+    run_all_cells(page)
+    _follow_each_other(page, "0.25")
+    page.locator(".jp-OutputArea-output").filter(has=page.locator(".wb-living")).first.screenshot(
+        path=OUTPUT / "composed.png"
+    )
+    save(page)
+    end_kernels(page)
+
+    def found() -> bool:
+        lost = page.locator(".jp-OutputArea-output").filter(has_text=NOT_FOUND)
+        becomes(lambda: lost.count() > 0 or page.locator(".wb-threshold").count() == 2, bool)
+        return lost.count() == 0
+
+    reopen(tab, f"{lab}/composed.ipynb?reset", found)
+    end_kernels(page)
+    _follow_each_other(page, "0.7")
+
+
+def _follow_each_other(page: Page, first: str) -> None:
+    """Both labs are drawn and stand where the first was left; when one line is dragged, both move."""
+    labs = [page.locator(".workbench-threshold-lab").nth(place) for place in range(2)]
+    numbers = [one.get_by_label("min score, as a number") for one in labs]
+    for one, number in zip(labs, numbers, strict=True):
+        one.locator(".wb-figure .main-svg").first.wait_for()
+        becomes(number.input_value, first.__eq__)
+    drag_line(page, labs[0].get_by_role("slider", name="min score"), 0.7)
+    for number in numbers:
+        becomes(number.input_value, "0.7".__eq__)
+    tiles = [one.locator(".wb-tiles b").all_inner_texts() for one in labs]
+    assert tiles[0] == tiles[1]

@@ -226,7 +226,7 @@ def test_the_curve_marks_the_floor_that_costs_least(sample: MemoryIndex, tmp_pat
     assert least in told
     assert f"cost {min(costs)}, the least of 41 floors" in told
     curve.get_by_role("button").click()
-    assert page.locator(".wb-status").first.inner_text().startswith(least)
+    assert least in (page.locator(".wb-status").first.text_content() or "")
 
 
 @needs_chromium

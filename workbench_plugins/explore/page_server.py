@@ -30,6 +30,7 @@ from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.catalogue import SYSTEMS
 from workbench.tables import framed, html_of
 from workbench.views.living import as_json, script, style
+from workbench.views.plotlyjs import packed
 from workbench_plugins.explore.file_chunks import held_file
 from workbench_plugins.explore.log import read_log
 from workbench_plugins.explore.map import memory_map
@@ -72,6 +73,7 @@ class Server:
         """The server as an ASGI app."""
         routes = [
             Route("/", self.page),
+            Route("/plotly.js", self.plotly),
             Route("/ask", self.ask, methods=["POST"]),
             Route("/do", self.do, methods=["POST"]),
         ]
@@ -89,9 +91,14 @@ class Server:
         nonce = secrets.token_urlsafe(12)
         policy = (
             f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'unsafe-inline'; connect-src 'self'; "
-            "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+            "img-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         )
         return HTMLResponse(self._html(nonce), headers={"Content-Security-Policy": policy})
+
+    async def plotly(self, request: Request) -> Response:
+        """plotly.js, which draws the figures of the page; it is public, and no part of the memory."""
+        headers = {"Content-Encoding": "gzip", "Cache-Control": "max-age=86400"}
+        return Response(packed(), media_type="text/javascript", headers=headers)
 
     def _html(self, nonce: str) -> str:
         body = (HERE / "explore.html").read_text(encoding="utf-8")

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil, floor, isfinite, log10
 from typing import Any
+
+import numpy as np
 
 from workbench.measure.evaluation import Evaluation
 from workbench.measure.reach import Reach
 from workbench.measure.thresholds import floored_column
-from workbench.records import Chunk, Trace
-from workbench.retrieval.cutoff import MinScore
+from workbench.records import Chunk, Floats, Trace
+from workbench.retrieval.cutoff import Floor, MinScore
 from workbench.retrieval.formula_export import MOST, exported, exported_trace
+from workbench.retrieval.pipeline import Pipeline
 from workbench.views.living.as_code import pipeline_code
 
 AXES = {"score": "fused score (no unit)", "answerable": "stated probability of an answer"}
@@ -28,6 +32,16 @@ class Axis:
     low: float
     high: float
     step: float
+
+
+def axis_of(numbers: Floats, limit: float) -> Axis:
+    """An axis that covers the numbers and a limit: 0 to 1, wider, or narrower if none is above 0.1."""
+    every = np.append(numbers[np.isfinite(numbers)], [0.0, limit if isfinite(limit) else 0.0])
+    most = float(every.max())
+    unit = 10.0 ** floor(log10(most)) / 2 if most > 0 else 1.0
+    high = 1.0 if 0.1 < most <= 1 or most <= 0 else ceil(most / unit) * unit
+    low = floor(float(every.min()) / (high / 10)) * (high / 10)
+    return Axis(low, high, 10.0 ** (floor(log10(high)) - 2))
 
 
 class Chunks:
@@ -71,7 +85,8 @@ def _system(
 ) -> dict[str, Any]:
     own = max(axis.low, evaluation.pipeline.floor)
     pipeline = evaluation.pipeline.asking(min_score=own)
-    (floor,) = (stage.slot for stage in pipeline.stages if isinstance(stage, MinScore))
+    (added,) = (stage for stage in pipeline.stages if isinstance(stage, MinScore))
+    cut = _cutting(evaluation.pipeline) or added
     traces = [*(one.trace for one in evaluation.asked), *evaluation.controls]
     columns = max(traces, key=lambda trace: len(trace.chunks)).columns
     made, column = exported(pipeline, columns), floored_column(evaluation.pipeline)
@@ -82,12 +97,40 @@ def _system(
     return {
         "pipeline": made,
         "traces": [trace_data(trace, made, chunks) for trace in traces],
-        "floor": f"{floor}.floor", "own": own, "column": column,
+        "floor": f"{added.slot}.floor", "own": own, "column": column,
+        "cut": cut.slot, "axes": _axes(cut, axis, traces), "of_questions": _is_of_questions(cut, traces),
         "axis": AXES.get(column, column.replace("_", " ")), "span": [axis.low, axis.high], "step": axis.step,
         "reaches": [_reach(leg, reaches) for leg in LEGS],
         "diagram": diagram,
         "source": "\n".join(pipeline_code(evaluation.pipeline)),
     }  # fmt: skip
+
+
+def _cutting(pipeline: Pipeline) -> Floor | None:
+    """The floor of a system; None for a system without one."""
+    floors = [stage for stage in pipeline.stages if isinstance(stage, Floor)]
+    return next((one for one in floors if isinstance(one, MinScore)), floors[0] if floors else None)
+
+
+def _axes(cut: Floor, own: Axis, traces: Sequence[Trace]) -> list[dict[str, Any]]:
+    """An axis for each number that a floor compares, in the order of its thresholds."""
+    if isinstance(cut, MinScore):
+        named = AXES.get(cut.of, cut.of.replace("_", " "))
+        return [{"low": own.low, "high": own.high, "step": own.step, "axis": named}]
+    compared = [cut.thresholds(trace.columns) for trace in traces if len(trace.chunks)]
+    axes = []
+    for some in zip(*compared, strict=True):
+        axis = axis_of(np.concatenate([np.asarray(one.values) for one in some]), float(some[0].limit))
+        axes.append({"low": axis.low, "high": axis.high, "step": axis.step, "axis": some[0].measure})
+    return axes
+
+
+def _is_of_questions(cut: Floor, traces: Sequence[Trace]) -> bool:
+    """Whether a floor compares one number a question, such as a stated probability."""
+    if not isinstance(cut, MinScore):
+        return False
+    some = [(trace.columns[cut.of], trace.ranked_by) for trace in traces if len(trace.chunks) > 1]
+    return bool(some) and all(by != cut.of and bool(np.all(one == one[0])) for one, by in some)
 
 
 def trace_data(trace: Trace, made: Mapping[str, Any], chunks: Chunks) -> dict[str, Any]:

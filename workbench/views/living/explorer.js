@@ -152,7 +152,7 @@ function explorer(data, model, el) {
     one.key = settingsKey(one, movedOn(one.side));
     const moving = (key, value) => move(one, key, value);
     const staying = () => stay(one);
-    one.more.lastChild.replaceChildren(...parameterControls(entry.pipeline, entry.floor, movedOn(one.side), alone(), moving, staying));
+    one.more.lastChild.replaceChildren(...parameterControls(entry.pipeline, [entry.floor], movedOn(one.side), alone(), moving, staying));
     if (!entry.floor) return one.floor.replaceChildren("no floor");
     const scores = run(entry.pipeline, entry.traces[0]).columns[entry.column] ?? [];
     const high = Math.max(entry.own, ...scores.filter(Number.isFinite), 1e-9);

@@ -25,7 +25,8 @@ const drawn = (globalThis.workbenchDrawn ??= new Set()); // the elements of all 
 // What a widget shows, as an image that runs nothing and loads nothing. Its controls would not move there.
 function pictureOf(el) {
   const copy = el.querySelector(".wb-living").cloneNode(true);
-  for (const one of copy.querySelectorAll(".wb-controls > :not(fieldset, .wb-picker), details:not(.wb-chunks *, .wb-picker), button:not(.wb-bar), [hidden]")) one.remove();
+  for (const one of copy.querySelectorAll(".wb-controls > :not(fieldset, .wb-picker), details:not(.wb-chunks *, .wb-picker, .wb-words), button:not(.wb-bar), [hidden]")) one.remove();
+  for (const one of copy.querySelectorAll(".wb-words")) one.open = true;
   for (const one of copy.querySelectorAll("input")) one.toggleAttribute("checked", one.checked);
   const dark = document.body.dataset.jpThemeLight === "false";
   const [color, width] = [getComputedStyle(el).color, el.offsetWidth || 960];
@@ -36,9 +37,10 @@ function pictureOf(el) {
   box.append(copy);
   const height = box.offsetHeight;
   box.style.position = "static";
+  const used = copy.querySelector(".main-svg") ? /wb-|plotly/ : /wb-/;
   const rules = [...document.styleSheets].filter((sheet) => !sheet.href).flatMap((sheet) => [...sheet.cssRules].map((one) => one.cssText));
   const look = document.createElement("style");
-  look.textContent = [...rules.filter((one) => one.includes("wb-")), ".wb-living * { overflow: hidden; }"].join("\n");
+  look.textContent = [...new Set(rules.filter((one) => used.test(one))), ".wb-living * { overflow: hidden; }"].join("\n");
   box.prepend(look);
   box.remove();
   const content = new XMLSerializer().serializeToString(box).replace(/[\0-\x08\x0b\x0c\x0e-\x1f]/g, "");
@@ -71,6 +73,9 @@ function withParts(ids, states) {
   return found;
 }
 
+// What links two widgets stands in no output.
+const isLink = ({ model_name }) => ["LinkModel", "DirectionalLinkModel"].includes(model_name);
+
 function keep(manager) {
   if (!manager.restoredStatus) return;
   const notebook = manager.context.model;
@@ -80,6 +85,7 @@ function keep(manager) {
   const outputs = views(notebook);
   outputs.filter(({ id }) => !states[id]).forEach(forget);
   for (const id of withParts(outputs.map(({ id }) => id), states)) kept[id] = states[id];
+  for (const [id, one] of Object.entries(states)) if (isLink(one) && [...withParts([id], states)].every((part) => part === id || kept[part])) kept[id] = one;
   notebook.setMetadata("widgets", { [STATE]: { version_major: 2, version_minor: 0, state: kept } });
   outputs.filter(({ id }) => states[id]).forEach(leavePicture);
 }

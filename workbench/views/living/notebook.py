@@ -15,21 +15,23 @@ import traitlets
 from workbench.errors import WorkbenchError
 from workbench.views.living import loader, module, style
 from workbench.views.living.state import State
+from workbench.views.plotlyjs import packed
 
 ALIVE = "This is a saved widget. To move it, trust the notebook (File, Trust Notebook), or run its cells."
 
 
 class Carrier(anywidget.AnyWidget):
-    """Carries the module of all widgets to a notebook's page, once; nothing of it is shown."""
+    """Carries the module of all widgets and plotly.js to a notebook's page, once; nothing of it is shown."""
 
     _esm = "export default { render() {} };"
     module = traitlets.Bytes().tag(sync=True)
+    plotly = traitlets.Bytes().tag(sync=True)
 
 
 @cache
 def carrier() -> Carrier:
     """The carrier of this kernel."""
-    return Carrier(module=gzip.compress(module().encode(), mtime=0))
+    return Carrier(module=gzip.compress(module().encode(), mtime=0), plotly=packed())
 
 
 class Widget(State, ipywidgets.ValueWidget, anywidget.AnyWidget):  # type: ignore[misc]

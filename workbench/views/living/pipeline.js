@@ -66,7 +66,7 @@ const OPERATIONS = {
 };
 
 // A formula as a function of a row. `scope` has the columns by name, and the parameters of the step.
-function compiled(data, scope) {
+export function compiled(data, scope) {
   if (!Array.isArray(data)) {
     const number = Number(data);
     return () => number;

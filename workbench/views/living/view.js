@@ -1,16 +1,11 @@
 // The living view: an answer as a list with dots beside it, the pipeline that made it, and what a floor lets
 // pass. Everything that a setting changes is computed here, by pipeline.js; only new facts are asked of Python.
 import { asks, general, parameters, returned, run, said } from "./pipeline.js";
+import { DISTRIBUTIONS, comparedBy, thresholdPlot, thresholdsOf } from "./plot.js";
 
 const VERSION = 1;
-const BINS = 50;
 const LISTED = 100; // so many candidates are in a list; the right file and the selected one always
 const FLOORS = 41; // so many floors make a curve
-const KINDS = [
-  ["target", "chunks of the right file"],
-  ["other", "chunks of other files"],
-  ["control", "answers to unanswerable questions"],
-];
 
 // Elements. Text is always text: a name or a note with tags in it shows them.
 function made(element, attributes, children) {
@@ -28,10 +23,10 @@ export const svg = (tag, attributes = {}, ...children) =>
 export const label = (text, x, y, anchor = "middle", kind = "") => svg("text", { x, y, "text-anchor": anchor, class: kind }, text);
 
 // Only what is new is written: each write costs the browser a layout.
-function put(node, text) {
+export function put(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
-function mark(node, name, value) {
+export function mark(node, name, value) {
   if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);
 }
 function stand(node, left) {
@@ -53,6 +48,9 @@ export function apart(one, other) {
   }
   return [String(one), String(other)];
 }
+
+// A text for plotly.js, which reads tags.
+export const escaped = (text) => text.replace(/[&<>]/g, (sign) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[sign]);
 
 function broken(path) {
   return path.split("/").flatMap((part, place) => (place ? ["/", h("wbr"), part] : [part]));
@@ -261,15 +259,16 @@ function answerList(select, more) {
 
   return {
     root,
-    show(data, entry, question, trace, state, floor, selected) {
+    show(data, entry, question, trace, state, floor, selected, span = null) {
       if (shown !== trace || target !== question.target) items = [];
       [shown, target] = [trace, question.target];
       const scores = state.columns[state.by];
       const finite = scores.filter(Number.isFinite);
       // A threshold stands on the axis of its own quantity, or on none.
       const line = entry.column === state.by && Number.isFinite(floor) ? floor : null;
-      const low = Math.min(0, ...finite, ...(line === null ? [] : [line]));
-      const high = Math.max(...finite, ...(line === null ? [] : [line]), low + 1e-9);
+      const shared = line !== null && span ? span : [0, -Infinity]; // the axis of the distribution beside it
+      const low = Math.min(...shared.slice(0, 1), ...finite, ...(line === null ? [] : [line]));
+      const high = Math.max(shared[1], ...finite, ...(line === null ? [] : [line]), low + 1e-9);
       const at = (value) => `${(100 * (value - low)) / (high - low)}%`;
       const rows = [...returned(state), ...state.order.filter((row) => state.dropped[row] !== -1)];
       const listed = rows.filter((row, n) => n < LISTED || trace.files[row] === question.target || row === selected);
@@ -299,57 +298,30 @@ function answerList(select, more) {
   };
 }
 
-// All questions: how many candidates have which number, by kind; filled where they pass the floor.
-function histograms() {
-  const width = 560;
-  const height = 58;
-  const rows = KINDS.map(([kind, label]) => {
-    const all = svg("path", { class: `wb-outline wb-${kind}` });
-    const passing = svg("path", { class: `wb-filled wb-${kind}` });
-    const line = svg("line", { class: "wb-line", y1: 0, y2: height });
-    const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" }, passing, all, line);
-    const told = h("span", {});
-    return { kind, label, all, passing, line, told, root: h("div", { class: "wb-row" }, told, picture) };
-  });
-  const ends = h("div", { class: "wb-axis" });
-  const root = h("figure", { class: "wb-histograms" }, ...rows.map((one) => one.root), ends);
-  const outline = (counts, top) => {
-    const step = width / BINS;
-    const points = counts.map((count, bin) => `H${bin * step}V${height - (count / top) * height}H${(bin + 1) * step}`);
-    return `M0,${height}${points.join("")}V${height}Z`;
-  };
+// The result in three numbers. What changes flashes once: blue for a gain, orange for a loss.
+function tiles() {
+  const names = ["questions hit", "precision", "unanswerable, nothing returned"];
+  const items = names.map((name) => ({ value: h("b"), name, last: null }));
+  const root = h("div", { class: "wb-tiles" }, ...items.map((one) => h("div", {}, one.value, h("small", {}, one.name))));
+  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   return {
     root,
-    show(data, entry, states, floor) {
-      const values = { target: [], other: [], control: [] };
-      for (const [place, state] of states.entries()) {
-        const { target } = data.questions[place];
-        const column = state.columns[entry.column] ?? [];
-        for (const [row, value] of column.entries()) {
-          const kind = target === null ? "control" : entry.traces[place].files[row] === target ? "target" : "other";
-          values[kind].push(value);
+    show(outcome) {
+      const precision = outcome.returned ? outcome.right / outcome.returned : null;
+      const numbers = [
+        [`${outcome.hits} of ${outcome.questions}`, outcome.hits],
+        [precision === null ? "–" : `${Math.round(100 * precision)} %`, precision],
+        [outcome.controls ? `${outcome.silent} of ${outcome.controls}` : "–", outcome.silent],
+      ];
+      for (const [n, [text, number]] of numbers.entries()) {
+        const one = items[n];
+        put(one.value, text);
+        if (one.last !== null && number !== one.last && !still) {
+          const hue = getComputedStyle(root).getPropertyValue(number > one.last ? "--blue" : "--orange");
+          one.value.parentNode.animate([{ boxShadow: `inset 0 0 0 2px ${hue}` }, { boxShadow: "inset 0 0 0 2px transparent" }], 700);
         }
+        one.last = number;
       }
-      const [low, high] = entry.span;
-      const x = ((floor - low) / (high - low)) * width;
-      for (const { kind, label, all, passing, line, told } of rows) {
-        const counts = [new Array(BINS).fill(0), new Array(BINS).fill(0)];
-        let pass = 0;
-        for (const value of values[kind]) {
-          if (!(value >= low && value <= high)) continue;
-          const bin = Math.min(BINS - 1, Math.floor(((value - low) / (high - low)) * BINS));
-          counts[0][bin] += 1;
-          if (value >= floor) counts[1][bin] += 1;
-        }
-        for (const value of values[kind]) pass += value >= floor;
-        const top = Math.max(1, ...counts[0]);
-        mark(all, "d", outline(counts[0], top));
-        mark(passing, "d", outline(counts[1], top));
-        mark(line, "x1", x);
-        mark(line, "x2", x);
-        put(told, `${label}: ${pass} of ${values[kind].length} pass`);
-      }
-      put(ends, `all questions: ${entry.axis}, from ${short(low)} to ${short(high)}`);
     },
   };
 }
@@ -478,11 +450,11 @@ export function folded(label, write) {
 }
 
 // A control for each number of a pipeline, but for its floor: a slider where the page computes what follows.
-function parameterControls(pipeline, floor, moved, alone, change, done) {
+function parameterControls(pipeline, elsewhere, moved, alone, change, done) {
   return pipeline.steps.flatMap((one) =>
     Object.entries(one.parameters).map(([name, { value, span: ends, here }]) => {
       const key = `${one.slot}.${name}`;
-      if (key === floor) return "";
+      if (elsewhere.includes(key)) return "";
       if (!here && alone) return h("div", { class: "wb-fixed" }, `${key} = ${short(value)}: another value asks the index again, which takes Python`);
       if (!here) {
         const told = () => (change(key, Number(box.value)), done?.());
@@ -504,23 +476,28 @@ function thresholdLab(data, model, el) {
   const moved = () => ({ ...(state.moved ?? {}), [entry().floor]: state.min_score });
   const place = () => Math.max(0, data.questions.findIndex((one) => one.question === state.question));
   let found = null;
+  let good = null; // the settings of what is shown
   let waiting = false;
 
   const status = h("p", { role: "status", class: "wb-status" });
-  const told = { outcome: h("b"), reach: h("span"), fate: h("span") };
+  const told = { fate: h("b"), outcome: h("span"), reach: h("span") };
+  const explained = h("details", { class: "wb-words" }, h("summary", {}, "more"), told.outcome, told.reach);
+  const numbers = tiles();
   const flow = pipelinePicture();
   const list = answerList((row) => {
     const chunk = entry().traces[place()].ids[row];
     change({ chunk: chunk === state.chunk ? "" : chunk });
   }, (row) => stepLines(entry().pipeline, found.states[place()], row, moved()));
-  const all = histograms();
+  const kinds = choice("distribution", Object.keys(DISTRIBUTIONS), "", (distribution) => change({ distribution }));
+  const planes = h("div", { class: "wb-planes" });
+  let [plots, version] = [[], 0];
   const diagram = reliability();
   const trade = tradeOff((min_score) => change({ min_score }));
   const source = folded("copy as code", () => h("pre", { tabindex: 0 }, code()));
   const bar = h("div", { class: "wb-controls" });
   const more = h("details", { class: "wb-more" }, h("summary", {}, "more settings"));
   const twin = folded("table", () => table(tableRows()));
-  const root = h("div", { class: "wb-living", role: "group", "aria-label": "threshold lab" }, bar, status, flow.root, h("div", { class: "wb-two" }, list.root, h("div", {}, all.root, diagram.root, trade.root, more)), twin.root, source.root);
+  const root = h("div", { class: "wb-living", role: "group", "aria-label": "threshold lab" }, bar, flow.root, numbers.root, h("div", { class: "wb-two" }, list.root, h("div", {}, planes, kinds.root, diagram.root)), status, trade.root, more, twin.root, source.root);
 
   function change(next) {
     const system = next.system !== undefined && next.system !== state.system;
@@ -538,22 +515,27 @@ function thresholdLab(data, model, el) {
     const parts = [];
     if (data.systems.length > 1) parts.push(choice("system", data.systems.map((one) => one.pipeline.system), state.system, (system) => change({ system })));
     parts.push(choice("question", data.questions.map((one) => one.question), state.question, (question) => change({ question })));
-    const bounds = slider("min score", span, step, state.min_score, (min_score) => change({ min_score }));
-    parts.push(bounds);
     bar.replaceChildren(...parts.map((one) => one.root));
     bar.system = state.system;
     bar.follow = () => {
-      bounds.set(state.min_score);
       bar.querySelectorAll("select").forEach((select, n, every) => (select.value = n === every.length - 1 ? state.question : state.system));
     };
-    const others = parameterControls(pipeline, floor, state.moved ?? {}, model.alone, (key, value) => change({ moved: { ...state.moved, [key]: value } }));
-    more.replaceChildren(more.firstChild, ...others);
+    const thresholds = thresholdsOf(entry());
+    const elsewhere = [floor, ...thresholds.map((one) => one.key)];
+    const others = parameterControls(pipeline, elsewhere, state.moved ?? {}, model.alone, (key, value) => change({ moved: { ...state.moved, [key]: value } }));
+    const named = (key) => (key === floor ? "min score" : key.slice(key.indexOf(".") + 1).replaceAll("_", " "));
+    plots = thresholds.map((one) => thresholdPlot(model, named(one.key), (value) => change(one.key === floor ? { min_score: value } : { moved: { ...state.moved, [one.key]: value } })));
+    const either = plots.length > 1 ? [h("p", { class: "wb-quiet" }, "A candidate passes the floor with either of them.")] : [];
+    planes.replaceChildren(...plots.map((one) => one.root), ...either);
+    const added = thresholds.some((one) => one.key === floor) ? [] : [slider("min score", span, step, state.min_score, (min_score) => change({ min_score })).root];
+    more.replaceChildren(more.firstChild, ...added, ...others);
   }
   function draw() {
     const settings = moved();
     const now = entry();
     if (asks(now.pipeline, settings)) return ask(settings);
     root.removeAttribute("aria-busy");
+    good = { ...state };
     found = answers(data, now, settings);
     const [question, trace, answer] = [data.questions[place()], now.traces[place()], found.states[place()]];
     const floor = state.min_score;
@@ -561,13 +543,24 @@ function thresholdLab(data, model, el) {
     put(told.outcome, outcomeWords(found.outcome, floorText(floor, now.step)));
     put(told.reach, ` ${reach.join(" ")}`);
     put(told.fate, `“${question.question}”: ${fateWords(now, question, trace, answer)}`);
-    if (told.outcome.parentNode !== status) status.replaceChildren(told.outcome, told.reach, h("br"), told.fate);
+    if (told.fate.parentNode !== status) status.replaceChildren(told.fate, explained);
+    numbers.show(found.outcome);
     flow.show(now, question, trace, answer);
-    list.show(data, now, question, trace, answer, floor, trace.ids.indexOf(state.chunk));
-    all.show(data, now, found.states, floor);
+    list.show(data, now, question, trace, answer, now.floor.startsWith(`${now.cut}.`) ? floor : NaN, trace.ids.indexOf(state.chunk), now.span);
+    distributions(now, settings);
     diagram.show(now.diagram, floor);
     trade.show(JSON.stringify([state.system, state.moved]), now.span, floor, found.outcome, (value) => answers(data, now, { ...settings, [now.floor]: value }).outcome);
     for (const one of [twin, source]) one.refresh();
+  }
+  // A distribution is drawn again where something else than its threshold has moved.
+  function distributions(now, settings) {
+    const thresholds = thresholdsOf(now);
+    const others = Object.entries(settings).filter(([key]) => thresholds.every((one) => one.key !== key));
+    for (const [n, one] of thresholds.entries()) {
+      const limit = settings[one.key] ?? one.own;
+      plots[n].show(JSON.stringify([state.system, version, others]), one, () => comparedBy(data, now, found.states, one), limit, state.distribution);
+    }
+    kinds.set(state.distribution);
   }
   function code() {
     const settings = Object.entries(state.moved ?? {}).map(([name, value]) => `"${name}=${value}"`);
@@ -579,6 +572,9 @@ function thresholdLab(data, model, el) {
     root.setAttribute("aria-busy", "true");
     if (isAlone(model, el)) {
       root.removeAttribute("aria-busy");
+      if (good) Object.assign(state, good);
+      push(model, state);
+      if (good) draw();
       status.textContent = "This setting leads to another search, and that takes Python: run the notebook's cells again, or ask `workbench explore`.";
       return;
     }
@@ -604,6 +600,7 @@ function thresholdLab(data, model, el) {
   model.on?.("change:data", () => {
     data = structuredClone(model.get("data"));
     for (const one of data.systems) prepare(data, one);
+    version += 1;
     waiting = false;
     controls();
     draw();

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from math import ceil, floor, isfinite, log10
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -24,22 +24,19 @@ from workbench.registry import declared_module
 from workbench.retrieval.settings import with_settings
 from workbench.tables import Table, apart
 from workbench.views.living.as_code import number_text, pipeline_code
-from workbench.views.living.data import LEGS, Axis, lab_data
+from workbench.views.living.data import LEGS, Axis, axis_of, lab_data
 from workbench.views.living.selection import Link, Selection
 from workbench.views.living.state import State, setting
+
+DISTRIBUTIONS = ("histogram", "ECDF", "strip")
+"""How the numbers that a floor looks at are drawn."""
 
 Reaches = Mapping[str, Reach | None]
 
 
 def score_axis(scores: Scores) -> Axis:
-    """An axis that covers all scores and the floor: 0 to 1, wider, or narrower if no score is above 0.1."""
-    every = np.concatenate([scores.target, scores.other, scores.control, [0.0]])
-    every = np.append(every[np.isfinite(every)], scores.floor if isfinite(scores.floor) else 0.0)
-    most = float(every.max())
-    unit = 10.0 ** floor(log10(most)) / 2 if most > 0 else 1.0
-    high = 1.0 if 0.1 < most <= 1 or most <= 0 else ceil(most / unit) * unit
-    low = floor(float(every.min()) / (high / 10)) * (high / 10)
-    return Axis(low, high, 10.0 ** (floor(log10(high)) - 2))
+    """The axis of the number that a floor looks at."""
+    return axis_of(np.concatenate([scores.target, scores.other, scores.control]), scores.floor)
 
 
 def reach_words(leg: str, reaches: Reaches, min_score: float) -> str:
@@ -65,6 +62,7 @@ class ThresholdState(State):
     question = setting(traitlets.Unicode())
     min_score = setting(traitlets.Float())
     moved = setting(traitlets.Dict())
+    distribution = setting(traitlets.Unicode(DISTRIBUTIONS[0]))
     chunk = setting(traitlets.Unicode())
 
     def __init__(self, evaluations: Sequence[Evaluation], link: Link = True) -> None:
@@ -82,6 +80,7 @@ class ThresholdState(State):
         self._axes = {name: score_axis(scores(one)) for name, one in self._by_system.items()}
         self.options = {
             "system": list(self._by_system), "question": [trace.question for trace in _traces(first)],
+            "distribution": list(DISTRIBUTIONS),
         }  # fmt: skip
         self.begin(link)
 

@@ -1,0 +1,187 @@
+"""The threshold that is dragged in its plot: the line, the number, tiles and legend are those of Python."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page
+
+from docs.still import page_of
+from tests.browser import browsing, drag_line, needs_chromium
+from workbench.measure.evaluation import Evaluation, evaluate
+from workbench.measure.questions import QuestionSet
+from workbench.memory.index import MemoryIndex
+from workbench.retrieval.index_adapters import CachedIndex
+from workbench.systems.catalogue import SYSTEMS
+from workbench.systems.openclaw import SHIPPED, THREE_FIXES
+from workbench.views.widgets.threshold import ThresholdLab
+
+pytestmark = needs_chromium
+
+EVIDENCE = SYSTEMS["openclaw-2026.2.13+or+rrf+minmax+evidence"]
+_numbers = count()
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    with browsing() as tab:
+        yield tab.page
+        assert tab.errors == []
+
+
+def opened(page: Page, lab: ThresholdLab, folder: Path) -> None:
+    """Opens the lab as a page from a file, and waits for its plot."""
+    file = folder / f"{next(_numbers)}.html"
+    file.write_text(page_of(lab), encoding="utf-8")
+    page.goto(file.as_uri())
+    page.locator(".wb-figure .main-svg").first.wait_for()
+
+
+def tiles(page: Page) -> list[str]:
+    return page.locator(".wb-tiles b").all_inner_texts()
+
+
+def expected_tiles(lab: ThresholdLab) -> list[str]:
+    found = lab.outcome
+    precision = "–" if found.precision is None else f"{round(100 * found.precision + 1e-9)} %"
+    silent = f"{found.silent.hits} of {found.silent.n}" if found.silent.n else "–"
+    return [f"{found.hits.hits} of {found.hits.n}", precision, silent]
+
+
+def dragged(page: Page, label: str, share: float) -> None:
+    drag_line(page, page.get_by_role("slider", name=label, exact=True), share)
+
+
+@pytest.fixture(scope="module")
+def lab(sample: MemoryIndex, questions: QuestionSet) -> ThresholdLab:
+    return ThresholdLab(evaluate(questions, [SHIPPED, THREE_FIXES], sample), link=False)
+
+
+def test_the_line_is_dragged_and_everything_follows(page: Page, lab: ThresholdLab, tmp_path: Path) -> None:
+    opened(page, lab, tmp_path)
+    assert tiles(page) == expected_tiles(lab)
+    for share in (0.2, 0.6, 0.0):
+        dragged(page, "min score", share)
+        number = float(page.get_by_label("min score, as a number").input_value())
+        assert number == pytest.approx(share, abs=0.011)
+        lab.min_score = number
+        assert tiles(page) == expected_tiles(lab)
+        assert lab.sentence in (page.locator(".wb-status").text_content() or "")
+
+
+def test_the_line_stands_on_the_axis_where_its_number_is(
+    page: Page, lab: ThresholdLab, tmp_path: Path
+) -> None:
+    opened(page, lab, tmp_path)
+    ticks = page.locator(".wb-figure .xtick text")
+    marks = [(float(one.text_content() or ""), one.bounding_box()) for one in ticks.all()]
+    slider = page.get_by_role("slider", name="min score", exact=True)
+    for value, box in marks:
+        slider.evaluate("(one, value) => { one.value = value; }", value)
+        track = slider.bounding_box()
+        assert box
+        assert track
+        line = track["x"] + 8 + value * (track["width"] - 16)
+        assert line == pytest.approx(box["x"] + box["width"] / 2, abs=1.5)
+
+
+def test_keys_and_the_number_move_the_line(page: Page, lab: ThresholdLab, tmp_path: Path) -> None:
+    lab.min_score = 0.35
+    opened(page, lab, tmp_path)
+    slider = page.get_by_role("slider", name="min score", exact=True)
+    slider.focus()
+    for key in ("ArrowLeft", "ArrowLeft", "ArrowRight"):
+        slider.press(key)
+    assert page.get_by_label("min score, as a number").input_value() == "0.34"
+    box = page.get_by_label("min score, as a number")
+    box.fill("0.2")
+    box.press("Enter")
+    assert slider.input_value() == "0.2"
+    lab.min_score = 0.2
+    assert tiles(page) == expected_tiles(lab)
+
+
+@pytest.mark.parametrize("kind", ["histogram", "ECDF", "strip"])
+def test_each_kind_of_distribution_names_files_and_counts(
+    page: Page, lab: ThresholdLab, tmp_path: Path, kind: str
+) -> None:
+    lab.min_score, lab.distribution = 0.35, kind
+    opened(page, lab, tmp_path)
+    traces = page.evaluate("() => document.querySelector('.wb-figure').data.map(({ x, text }) => [x, text])")
+    assert [len(x) <= 300 and len(x) == len(text) for x, text in traces] == [True] * 3
+    assert sum(len(x) for x, _ in traces) <= 303
+    words = "".join(text for _, some in traces for text in some)
+    assert ("of 283" in words) if kind == "ECDF" else ("memory/" in words and "“" in words)
+
+
+def test_two_thresholds_have_two_lines(
+    page: Page, sample: MemoryIndex, questions: QuestionSet, tmp_path: Path
+) -> None:
+    lab = ThresholdLab(evaluate(questions, [EVIDENCE], sample), link=False)
+    opened(page, lab, tmp_path)
+    assert page.locator(".wb-threshold").count() == 2
+    dragged(page, "cosine", 0.5)
+    dragged(page, "relevance", 1.0)
+    lab.moved = {
+        f"floor.{name}": float(page.get_by_label(f"{name}, as a number", exact=True).input_value())
+        for name in ("cosine", "relevance")
+    }
+    assert lab.moved["floor.cosine"] == pytest.approx(0.5, abs=0.011)
+    assert tiles(page) == expected_tiles(lab)
+
+
+def of_python(evaluation: Evaluation, slot: str, of_questions: bool) -> list[tuple[int, int]]:
+    """What passes and what reaches each threshold of a stage: right file, others, unanswerable."""
+    traces = [(one.trace, one.question.target) for one in evaluation.asked]
+    groups = [[0, 0], [0, 0], [0, 0]]
+    for trace, target in [*traces, *((one, None) for one in evaluation.controls)]:
+        place = next(n for n, stage in enumerate(trace.stages) if stage.slot == slot)
+        if place not in trace.cutoffs:
+            continue
+        cut = trace.cutoffs[place]
+        (threshold,) = cut.thresholds
+        for row in np.flatnonzero(cut.applied)[: 1 if of_questions else None]:
+            right = of_questions or trace.chunks[row].path == target
+            group = groups[2 if target is None else 0 if right else 1]
+            group[0] += bool(threshold.passing[row])
+            group[1] += 1
+    return [(one, other) for one, other in groups if other]
+
+
+def test_every_system_has_the_counts_of_evaluate(
+    page: Page, sample: MemoryIndex, questions: QuestionSet, tmp_path: Path
+) -> None:
+    few = QuestionSet(questions=questions.questions[::9], controls=questions.controls[::7])
+    index, chance = CachedIndex(sample), random.Random(4)
+    lab = ThresholdLab(evaluate(few, list(SYSTEMS.values()), index), link=False)
+    opened(page, lab, tmp_path)
+    asked: list[str] = []
+    entries = {one["pipeline"]["system"]: one for one in lab.data["systems"]}
+    for name, pipeline in SYSTEMS.items():
+        entry = entries[name]
+        lab.system = name
+        page.get_by_label("system", exact=True).select_option(name)
+        cuts = [one for one in [entry["cut"]] if entry["floor"].startswith(f"{one}.")]
+        if not cuts:  # thresholds of its own, which have a test above
+            continue
+        lab.min_score = float(f"{chance.uniform(*entry['span']):.3g}")
+        (moved,) = evaluate(few, [pipeline.asking(min_score=lab.min_score)], index)
+        assert (moved.overall, moved.silent) == (lab.outcome.hits, lab.outcome.silent), name
+        (cut,) = (one for one in entry["pipeline"]["steps"] if one["slot"] == entry["cut"])
+        if not cut["parameters"]["floor"]["here"]:  # another search, which a page alone does not have
+            asked.append(name)
+            continue
+        box = page.get_by_label("min score, as a number")
+        box.fill(repr(lab.min_score))
+        box.press("Enter")
+        assert tiles(page) == expected_tiles(lab), name
+        told = page.locator(".wb-legend").inner_text()
+        counts = [(int(one), int(other)) for one, other in re.findall(r": (\d+) of (\d+) pass", told)]
+        assert counts == of_python(moved, entry["cut"], entry["of_questions"]), name
+    assert all(name.startswith(("am-", "bm-")) for name in asked)
