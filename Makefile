@@ -13,7 +13,7 @@ PEERS := .venv/with-bench
 # Where this is set, each process compiles again all that it imports: half of the time of many a command and test.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: lab test types suite bench html pictures clean
+.PHONY: lab test types suite bench html slides pictures clean
 
 lab: $(LAB)
 	$(BIN)/workbench lab
@@ -63,6 +63,11 @@ html: $(TEST)
 	$(BIN)/workbench index sample_memory
 	rm -rf site
 	$(BIN)/python -m docs.pages
+
+# The lessons as slides for a lecture, in site/slides. They load reveal.js from the network.
+slides: $(TEST)
+	$(BIN)/workbench index sample_memory
+	$(BIN)/python -m docs.slides
 
 pictures: html
 	$(BIN)/python -m docs.pictures

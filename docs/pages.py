@@ -42,6 +42,9 @@ NOTEBOOKS = PROJECT / "notebooks"
 MEMORY = PROJECT / "sample_memory"
 SITE = PROJECT / "site"
 SECONDS_A_CELL = 600
+ABOUT = "Hybrid search over an agent's memory: how it fails, in lessons whose widgets move without a kernel."
+PREVIEW = HERE / "pictures" / "threshold-lab-light.webp"
+"""What a link to the site shows."""
 KERNEL = [
     "--InteractiveShellApp.extensions=docs.still",
     "--InteractiveShellApp.reraise_ipython_extension_failures=True",
@@ -177,7 +180,7 @@ def contents(lessons: Sequence[Lesson], first: str = "") -> str:
         if not one.root or one.page.removeprefix("solutions/") not in pages
     ]
     template = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE)).get_template("index.html.j2")
-    return template.render(lessons=listed, first=first)
+    return template.render(lessons=listed, first=first, about=ABOUT)
 
 
 def write(lessons: Sequence[Lesson], site: Path) -> None:
@@ -196,6 +199,7 @@ def write(lessons: Sequence[Lesson], site: Path) -> None:
     (site / "plotly.js").write_text(plotly_script(), encoding="utf-8")
     (site / "living.css").write_text(style(), encoding="utf-8")
     shutil.copy(HERE / "page.css", site)
+    shutil.copy(PREVIEW, site / "preview.webp")
 
 
 def with_shared_chunks(page: str) -> str:

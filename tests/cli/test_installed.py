@@ -25,7 +25,7 @@ from nbclient import NotebookClient
 from tests.browser import free_port, wait_for
 from tests.commands import Outcome, Run
 from tests.conftest import PATIENT, PROJECT, SAMPLE
-from workbench.cli.bundled import FOLDERS, copy_to
+from workbench.cli.bundled import FOLDERS, copy_to, unused
 from workbench.cli.lab import environment
 from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex, default_index_path
@@ -73,7 +73,11 @@ def test_a_link_that_leads_nowhere_and_a_file_in_the_folders_place_stay(tmp_path
     (tmp_path / FIRST).symlink_to(tmp_path / "elsewhere")
     assert copy_to(tmp_path).kept == (FIRST,)
     assert not (tmp_path / "elsewhere").exists()
+    assert unused(tmp_path / "new") == tmp_path / "new"
+    (tmp_path / "lab-2").mkdir()
     (tmp_path / "lab").write_text("a note")
+    assert unused(tmp_path / "lab") == tmp_path / "lab-3"
+    (tmp_path / "lab-2").rmdir()
     with pytest.raises(InputError, match=r"lab.* cannot be used: .*\n.*--to FOLDER"):
         copy_to(tmp_path / "lab")
     assert (tmp_path / "lab").read_text() == "a note"
@@ -83,6 +87,7 @@ def test_a_link_that_leads_nowhere_and_a_file_in_the_folders_place_stay(tmp_path
     ("options", "problem"),
     [
         (["--to", "{0}/lab", "--notebooks", "{0}"], "Give one of them"),
+        (["--fresh", "--notebooks", "{0}"], "--fresh and --notebooks"),
         (["--to", "{0}/lab", "-m", "{0}/nofolder"], "nofolder does not exist"),
         (["--memory", "{0}", "--notebooks", "{0}"], "There is no notebook {0}/00_start.ipynb"),
     ],

@@ -337,3 +337,11 @@ def test_the_lessons_link_to_their_neighbours_and_to_their_solutions() -> None:
     for one in LESSONS:
         assert f"[Solutions](solutions/{one.name})" in read(one).cells[-1].source
         assert f"](../{one.name})" in read(one.parent / "solutions" / one.name).cells[0].source
+
+
+def test_the_teacher_s_table_has_each_lesson_with_its_minutes() -> None:
+    table = (PROJECT / "docs" / "teaching.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| (\d\d|[AB]) [^|]*\|.*\| (\d+ \+ \d+) \|$", table, re.M))
+    told = {path.stem.partition("_")[0]: read(path).cells[0].source for path in LESSONS}
+    minutes = {name: re.search(r"About (\d+) minutes, and (\d+) for", text) for name, text in told.items()}
+    assert rows == {name: f"{found[1]} + {found[2]}" for name, found in minutes.items() if found}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 from workbench.errors import InputError
@@ -52,6 +53,12 @@ def copy_to(folder: Path) -> Copied:
             "Name another folder: workbench lab --to FOLDER",
         ) from None
     return Copied(folder, added, kept)
+
+
+def unused(folder: Path) -> Path:
+    """The folder, or the first of FOLDER-2, FOLDER-3, … that does not exist."""
+    numbered = (folder.with_name(f"{folder.name}-{number}") for number in count(2))
+    return folder if not folder.exists() else next(one for one in numbered if not one.exists())
 
 
 def _names() -> Iterator[str]:

@@ -99,6 +99,9 @@ def environment(settings: Path) -> dict[str, str]:
 FIRST = "00_start.ipynb"
 """The notebook that opens first."""
 
+COPIES = Path("workbench-lab")
+"""The folder of a user's copies, if nobody names one."""
+
 
 def lab(
     memory: Annotated[
@@ -115,20 +118,31 @@ def lab(
             "Default if there is no notebooks folder here: workbench-lab."
         ),
     ] = None,
+    fresh: Annotated[
+        bool,
+        typer.Option(
+            "--fresh",
+            help="Begin the lessons anew: copy them to a folder that does not exist yet (workbench-lab, or "
+            "--to, with -2, -3, … after it). Your older copies stay.",
+        ),
+    ] = False,
     port: Annotated[int, typer.Option(help="The port of JupyterLab.")] = 8888,
     browser: Annotated[bool, typer.Option(help="Whether to open a browser.")] = True,
 ) -> None:
     """Index the memory and open JupyterLab on the first notebook."""
-    from workbench.cli.bundled import MEMORY, NOTEBOOKS, copy_to
+    from workbench.cli.bundled import MEMORY, NOTEBOOKS, copy_to, unused
     from workbench.memory.files import memory_root
 
     check_installed("jupyterlab", "JupyterLab")
     if memory is not None:
         memory_root(memory)  # before anything is copied
-    if to is not None and notebooks is not None:
-        raise InputError("--to and --notebooks name two folders of notebooks.", "Give one of them.")
+    if (to is not None or fresh) and notebooks is not None:
+        other = "--to" if to is not None else "--fresh"
+        raise InputError(f"{other} and --notebooks name two folders of notebooks.", "Give one of them.")
     if to is None and notebooks is None and not Path(NOTEBOOKS).is_dir():
-        to = Path("workbench-lab")
+        to = COPIES
+    if fresh:
+        to = unused(to or COPIES)
     if to is not None:
         say(str(copy_to(to)))
     here = to or Path()
