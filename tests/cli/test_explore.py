@@ -12,6 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ import pytest
 from tests import world
 from tests.browser import OUTPUT, becomes, browsing, needs_chromium
 from tests.commands import Run
+from workbench.cli.bounded_http import MOST_CONNECTIONS
 from workbench.measure.questions import load_questions
 
 HOSTILE = "<b>notes</b>/<img src=x onerror=alert(1)>.md"
@@ -133,10 +135,34 @@ def test_without_the_token_or_from_another_site_nothing_is_answered(address: str
     token = address.partition("token=")[2]
     plain = {"Content-Type": "application/json"}
     assert refused(address, **plain) == 403
-    assert refused(address, **plain, Cookie="workbench=x") == 403
-    assert refused(address, Cookie=f"workbench={token}") == 403  # what a form of another site could send
-    assert refused(address, **plain, Cookie=f"workbench={token}", Host="evil.example") == 400
-    assert refused(address, **plain, Cookie=f"workbench={token}") == 200
+    mine = {"X-Workbench-Token": token}
+    assert refused(address, **plain, Cookie=f"workbench={token}") == 403  # no cookie is ever asked for
+    assert refused(address, **mine) == 403  # what a form of another site could send
+    assert refused(address, **plain, **mine, Host="evil.example") == 400
+    for odd in ("x", "\xe9", "", token + "\xff"):
+        assert refused(address, **plain, **{"X-Workbench-Token": odd}) == 403
+    for odd in ("%C3%A9", "%FF", "%00", "", token[:-1]):
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(f"{root}/?token={odd}")
+    for _ in range(2):  # a page that is open already goes on
+        page = urllib.request.urlopen(address)
+        assert (page.status, page.headers["Set-Cookie"]) == (200, None)
+    assert refused(address, **plain, **mine) == 200
+
+
+def test_half_requests_keep_no_reader_out(address: str) -> None:
+    port = int(address.split(":")[2].partition("/")[0])
+    with ExitStack() as attack:
+        halves = [
+            attack.enter_context(socket.create_connection(("127.0.0.1", port)))
+            for _ in range(2 * MOST_CONNECTIONS)
+        ]
+        for one in halves:
+            with suppress(OSError):  # it has made room already
+                one.sendall(b"POST /ask HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Le")
+        assert urllib.request.urlopen(address).status == 200
+        with suppress(ConnectionError):
+            assert halves[0].recv(1) == b""
 
 
 def test_a_port_that_is_taken_is_an_error(run: Run, folder: Path) -> None:

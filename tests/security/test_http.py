@@ -21,10 +21,11 @@ import uvicorn
 from tests import world
 from tests.agent.test_agent import QUESTION, over
 from tests.conftest import PROJECT
+from workbench.cli.bounded_http import MOST_CONNECTIONS, BoundedConnection
 from workbench.memory.embedding.engines import Role
 from workbench.memory.embedding.local import Embedded, ToyEmbedder
 from workbench_plugins.agent import server as limits
-from workbench_plugins.agent.server import BoundedConnection, http_app, listening
+from workbench_plugins.agent.server import http_app, listening
 from workbench_plugins.agent.tools import AgentTools
 
 HALF_REQUESTS = 1_100
@@ -141,7 +142,7 @@ def test_1100_half_requests_at_1024_descriptors_keep_no_client_out(folder: Path,
             for number in range(HALF_REQUESTS)
         ]
         during = searches(port, CLIENTS)
-        assert all(ends(one) for one in halves[: HALF_REQUESTS - limits.MOST_CONNECTIONS])
+        assert all(ends(one) for one in halves[: HALF_REQUESTS - MOST_CONNECTIONS])
         assert all(ends(one) for one in halves), "the last ones at their deadline"
         after = searches(port, CLIENTS)
     assert [len(during), len(after), all(during + after)] == [CLIENTS, CLIENTS, True]

@@ -11,13 +11,11 @@ import logging
 import socket
 import sys
 import time
-from asyncio import BaseTransport, TimerHandle
 from collections.abc import AsyncIterable, Awaitable, Callable
 from importlib.metadata import version
-from typing import Any, ClassVar
+from typing import Any
 
 import anyio
-import h11
 import uvicorn
 from anyio import to_thread
 from anyio.streams.memory import MemoryObjectSendStream
@@ -40,94 +38,14 @@ from mcp_types import (
 from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from workbench.cli.bounded_http import BACKLOG, BoundedConnection
 from workbench.errors import InputError, WorkbenchError
 from workbench.masking import masked
 from workbench.memory.data_files import load_data
 from workbench.safe_text import visible
 from workbench_plugins.agent.tool_contracts import failed
 from workbench_plugins.agent.tools import AgentTools, side_by_side
-
-MOST_CONNECTIONS = 128
-"""How many connections are open at once. Processes may usually have 1,024 descriptors, on macOS 256."""
-
-BACKLOG = 64
-"""How many connections the system keeps waiting. asyncio accepts as many before it looks at one of them."""
-
-REQUEST_SECONDS = 10.0
-"""How long a client may take to send a whole request, or to take an answer from a full buffer."""
-
-
-class BoundedConnection(H11Protocol):
-    """uvicorn's HTTP/1.1 connection with a deadline for each request and a limit on open connections.
-
-    When there are too many connections, the one that has waited longest for its request is closed:
-    connections that have never sent a whole request first. A request that is being answered is never
-    interrupted; the newest connection is closed when all others are being answered.
-    """
-
-    most_connections: ClassVar[int] = MOST_CONNECTIONS
-    request_seconds: ClassVar[float] = REQUEST_SECONDS
-
-    def connection_made(self, transport: BaseTransport) -> None:
-        super().connection_made(transport)  # type: ignore[arg-type]
-        self._deadline: TimerHandle | None = None
-        self._requests = 0
-        self._since = self.loop.time()
-        self._wait_for_client()
-        if len(self.connections) > self.most_connections:
-            self._make_room()
-
-    def _make_room(self) -> None:
-        others = [one for one in self.connections if isinstance(one, BoundedConnection) and one is not self]
-        waiting = [one for one in others if one._deadline is not None]
-        chosen = min(waiting, key=lambda one: (one._requests > 0, one._since), default=self)
-        chosen._drop()
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        self._check_request()
-
-    def on_response_complete(self) -> None:
-        self._stop_waiting()
-        self._since = self.loop.time()
-        self._wait_for_client()
-        super().on_response_complete()
-        self._check_request()  # the next request may have arrived with this one
-
-    def _check_request(self) -> None:
-        """Stops the clock when a whole request is here and its answer is not complete."""
-        arrived = self.conn.their_state in (h11.DONE, h11.MUST_CLOSE)
-        if arrived and self.cycle is not None and not self.cycle.response_complete:
-            self._requests += 1
-            self._stop_waiting()
-
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._wait_for_client()
-
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        self._check_request()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_waiting()
-        super().connection_lost(exc)
-
-    def _wait_for_client(self) -> None:
-        if self._deadline is None:
-            self._deadline = self.loop.call_later(self.request_seconds, self._drop)
-
-    def _stop_waiting(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
-
-    def _drop(self) -> None:
-        self._stop_waiting()
-        self.connections.discard(self)
-        self.transport.abort()
 
 
 class StopsForTheGone:

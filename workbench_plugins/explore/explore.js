@@ -12,7 +12,8 @@
 
   async function post(path, content) {
     const body = JSON.stringify(content);
-    const headers = { "content-type": "application/json" };
+    const token = new URLSearchParams(location.search).get("token");
+    const headers = { "content-type": "application/json", "x-workbench-token": token };
     const answer = await fetch(path, { method: "POST", headers, body }).catch(() => {
       throw new Error("The server does not answer. Start `workbench explore` again.");
     });

@@ -95,7 +95,7 @@ def _read(text: str) -> tuple[list[Asked], list[int]]:
                     pass  # another record of a transcript
                 case _:
                     asked.append(_of_line(record))
-        except (ValueError, RecursionError, InputError):
+        except (ArithmeticError, TypeError, ValueError, RecursionError, InputError):
             broken.append(number)
     return [*asked, *(calls.values() or said)], broken
 
@@ -140,7 +140,7 @@ def _searches(message: Mapping[str, Any], calls: Mapping[str, Asked]) -> dict[st
             try:
                 results = json.loads(text)["results"]
                 scores = _scores([one["score"] for one in results])
-            except (ValueError, KeyError, TypeError):
+            except (ArithmeticError, ValueError, KeyError, TypeError, RecursionError):
                 return {}  # it failed, or was cut: the question stays without scores
             return {call: replace(calls[call], scores=scores)}
     found = {}

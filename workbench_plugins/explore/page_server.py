@@ -1,7 +1,8 @@
 """The page of `workbench explore` as a small server: a question, two systems, and what grows out of them.
 
-It listens on this machine alone. A token keeps other users out, and other sites' pages cannot use it: the
-cookie is for this site's own requests, and a request must name this host.
+It listens on this machine alone. A token in the address keeps other users out, and other sites' pages cannot
+use it: a request must name this host, and bring the token in a header that only this page's script sets. No
+cookie has it: the browser would send one to every other server of this machine.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from workbench.cli.bounded_http import BACKLOG, BoundedConnection
 from workbench.errors import InputError, WorkbenchError
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import OpenIndex
@@ -37,9 +39,11 @@ from workbench_plugins.explore.map import memory_map
 from workbench_plugins.explore.page import Desk
 
 HERE = Path(__file__).parent
-COOKIE = "workbench"
+HEADER = "x-workbench-token"
 LARGEST = 20_000_000
 """Bytes of a request at most: a log of questions is sent whole."""
+UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What a request with other JSON than the page sends makes its reader raise."""
 
 ACTIONS = {
     "right": "this file is the right answer",
@@ -81,19 +85,20 @@ class Server:
         return Starlette(routes=routes, middleware=[hosts])
 
     async def page(self, request: Request) -> Response:
-        """The page. An address with the token leads to one without it, and sets the cookie."""
-        if secrets.compare_digest(request.query_params.get("token", ""), self.token):
-            answer = RedirectResponse("/", 303)
-            answer.set_cookie(COOKIE, self.token, httponly=True, samesite="strict")
-            return answer
-        if not self._known(request):
+        """The page, for an address with the token."""
+        if not self._is_token(request.query_params.get("token", "")):
             return HTMLResponse("<p>Open the whole address that the command printed.</p>", 403)
         nonce = secrets.token_urlsafe(12)
         policy = (
             f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'unsafe-inline'; connect-src 'self'; "
             "img-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         )
-        return HTMLResponse(self._html(nonce), headers={"Content-Security-Policy": policy})
+        headers = {
+            "Content-Security-Policy": policy,
+            "Referrer-Policy": "no-referrer",
+            "Cache-Control": "no-store",
+        }
+        return HTMLResponse(self._html(nonce), headers=headers)
 
     async def plotly(self, request: Request) -> Response:
         """plotly.js, which draws the figures of the page; it is public, and no part of the memory."""
@@ -138,7 +143,10 @@ class Server:
     async def _answered(
         self, request: Request, answer: Callable[[Mapping[str, Any]], dict[str, Any]]
     ) -> Response:
-        if not self._known(request) or request.headers.get("content-type") != "application/json":
+        if (
+            not self._is_token(request.headers.get(HEADER, ""))
+            or request.headers.get("content-type") != "application/json"
+        ):
             return JSONResponse({"problem": "Open the whole address that the command printed."}, 403)
         try:
             if int(request.headers.get("content-length", LARGEST + 1)) > LARGEST:
@@ -149,11 +157,11 @@ class Server:
             return JSONResponse(answer(json.loads(body)))
         except WorkbenchError as error:
             return JSONResponse({"problem": f"{error.problem} {error.remedy}"}, 422)
-        except (ValueError, KeyError, TypeError) as error:
-            return JSONResponse({"problem": f"The request cannot be read: {error!r}."}, 400)
+        except UNREADABLE as error:
+            return JSONResponse({"problem": f"The request cannot be read: {error!r:.200}."}, 400)
 
-    def _known(self, request: Request) -> bool:
-        return secrets.compare_digest(request.cookies.get(COOKIE, ""), self.token)
+    def _is_token(self, given: str) -> bool:
+        return secrets.compare_digest(given.encode(errors="replace"), self.token.encode())
 
     def _lab(self) -> dict[str, Any]:
         lab = self.desk.lab()
@@ -201,6 +209,13 @@ def serve_page(
                 f"Port {port} cannot be used: {error}.", "Give another one: --port 0 takes any free one."
             ) from None
         opened.listen()  # before a browser is told the address
-        config = uvicorn.Config(server.app, access_log=False, log_level="error", ws="none")
+        config = uvicorn.Config(
+            server.app,
+            http=BoundedConnection,
+            backlog=BACKLOG,
+            access_log=False,
+            log_level="error",
+            ws="none",
+        )
         ready(f"http://127.0.0.1:{opened.getsockname()[1]}/?token={server.token}")
         uvicorn.Server(config).run(sockets=[opened])
