@@ -117,6 +117,35 @@ def test_printed_spans_are_read_and_a_span_in_two_files_counts_once(tmp_path: Pa
     assert len(read(tmp_path, [one]).retrievals) == 2
 
 
+SOUND = FORMS["Langfuse"]["observations"][0]
+ODD = [
+    {"attributes": {"openinference.span.kind": "RETRIEVER", "retrieval.documents.0.document.score": "x"}},
+    {"type": "RETRIEVER", "output": [{"id": "a", "score": []}]},
+    {"type": "RETRIEVER", "attributes": [{"key": "a", "value": {"arrayValue": 5}}]},
+    {"type": "RETRIEVER", "attributes": [{"key": "a", "value": {"kvlistValue": {"values": [1]}}}]},
+    {"type": "RETRIEVER", "name": "\ud800", "output": [{"id": "a"}]},
+    {"type": "RETRIEVER", "output": [{"id": "a", "score": 1e999}]},
+    {"attributes": [{"key": [], "value": {}}], "type": "RETRIEVER"},
+]
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_an_odd_span_is_left_out_and_counted(odd: Any, tmp_path: Path) -> None:
+    found = read(tmp_path, [SOUND, odd])
+    assert ([one.id for one in found.retrievals], found.left_out) == (["1"], 1)
+    assert "Spans and lines that were left out, since they cannot be read: 1." in found.view()
+
+
+def test_an_odd_line_is_left_out_and_counted(tmp_path: Path) -> None:
+    (tmp_path / "spans.jsonl").write_text("\n".join([json.dumps(SOUND), "{", '"x"', "[" * 10_000]) + "\n")
+    found = read_traces(tmp_path)
+    assert (len(found.retrievals), found.left_out) == (1, 3)
+    deep: Any = [SOUND]
+    for _ in range(400):
+        deep = [deep]
+    assert len(read(tmp_path, [SOUND, deep]).retrievals) == 1
+
+
 def test_real_spans_of_langchain_are_runs(tmp_path: Path) -> None:
     file = tmp_path / "spans.json"
     file.write_bytes(gzip.decompress(LANGCHAIN.read_bytes()))

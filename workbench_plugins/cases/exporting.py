@@ -16,6 +16,8 @@ from workbench_plugins.cases.making import carried
 from workbench_plugins.cases.model import CaseFile
 from workbench_plugins.cases.running import pipeline_of_case
 
+PLACE = re.compile(r"@(TITLE|REFERENCES|INSTALL|SERVER|ADAPTER|CASE)@")
+"""A place in a template of `exports.toml`."""
 FORMS = {"pytest": "test_{}.py", "vitest": "{}.test.mjs"}
 """The kinds of test, and the names of their files."""
 
@@ -43,11 +45,10 @@ def exported(case: CaseFile, to: str, project: str) -> str:
         "ADAPTER": adapter["adapter"].strip("\n"),
         "CASE": _data(case),
     }
-    text: str = templates[to].lstrip("\n")
-    for name, value in parts.items():
-        safe = value if name in ("SERVER", "ADAPTER", "CASE") else value.replace("\\", "/").replace('"', "'")
-        text = text.replace(f"@{name}@", safe)
-    return text
+    for name in ("TITLE", "REFERENCES", "INSTALL"):
+        parts[name] = parts[name].replace("\\", "/").replace('"', "'")
+    # One pass over the template alone: what a case says is put in and never read for places again.
+    return PLACE.sub(lambda found: parts[found[1]], templates[to].lstrip("\n"))
 
 
 def _data(case: CaseFile) -> str:

@@ -21,7 +21,7 @@ from statistics import median
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.memory.files import content_hash, read_input
+from workbench.memory.files import content_hash, is_utf8, read_input
 from workbench.records import Shown
 from workbench.safe_text import counted
 from workbench.tables import Column, Line, Part, Table, numbers
@@ -41,6 +41,9 @@ OPT_IN = (
     "them out with OPENINFERENCE_HIDE_OUTPUTS."
 )
 MOST_SHOWN = 20
+DEEPEST = 100
+ODD = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What a span of another form makes its reader raise."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,8 @@ class Retrieval:
 class TracedRuns(Shown):
     """Retrievals by their engine, and in the order of how bad they look; `spans` counts all spans read.
 
+    `left_out` counts the spans, and the lines of files, that cannot be read.
+
     The order: errors, then empty answers, then the share of the engine's median best score that the best
     score lacks. An engine whose scores rise in its lists gives distances, and the share is that in excess.
     """
@@ -76,6 +81,7 @@ class TracedRuns(Shown):
     spans: int
     retrievals: tuple[Retrieval, ...]
     runs: tuple[Run, ...] = field(default=())
+    left_out: int = 0
 
     @property
     def worst(self) -> list[tuple[Retrieval, str]]:
@@ -100,7 +106,9 @@ class TracedRuns(Shown):
         )
         retriever, documents = Column("retriever", "whole"), numbers("documents")
         table = Table("", [*numbers("#"), "question", retriever, *documents, "why"], rows)
-        return [*map(str, self.runs), Line(description, "dim"), table]
+        odd = f"Spans and lines that were left out, since they cannot be read: {self.left_out:,}."
+        left_out = [odd] if self.left_out else []
+        return [*map(str, self.runs), *left_out, Line(description, "dim"), table]
 
     def as_json(self) -> dict[str, Any]:
         """The runs and the retrievals, the worst first, as JSON."""
@@ -116,7 +124,8 @@ class TracedRuns(Shown):
             }
             for one, why in self.worst
         ]
-        return {"spans": self.spans, "runs": [str(run) for run in self.runs], "worst": worst}
+        runs = [str(run) for run in self.runs]
+        return {"spans": self.spans, "runs": runs, "worst": worst, "left_out": self.left_out}
 
 
 def _by_name(some: Iterable[Retrieval]) -> Iterator[tuple[str, Iterator[Retrieval]]]:
@@ -145,14 +154,28 @@ def _badness(one: Retrieval, usual: float, distances: bool) -> tuple[int, float,
 def read_traces(path: str | os.PathLike[str]) -> TracedRuns:
     """The retrievals in a file or folder of spans (*.json, *.jsonl), and a run for each engine.
 
-    Raises InputError for what is not JSON, for a folder without spans, for spans of which none is a
-    retrieval, and for retrievals that have no document at all.
+    Spans and lines that cannot be read are left out. Raises InputError for a file without JSON, for a folder
+    without spans, for spans of which none is a retrieval, and for retrievals that have no document at all.
     """
     files = (
         sorted(one for one in Path(path).rglob("*.json*") if one.is_file()) if Path(path).is_dir() else [path]
     )
-    spans = [span for file in files for span in _spans(_read(file))]
-    found = [*{one.id: one for one in map(_retrieval, spans) if one}.values()]  # exports may share spans
+    spans: list[Mapping[str, Any]] = []
+    known: dict[str, Retrieval] = {}  # exports may share spans
+    left_out = 0
+    for file in files:
+        values, broken = _read(file)
+        left_out += broken
+        spans += _spans(values)
+    for span in spans:
+        try:
+            one = _retrieval(span)
+        except ODD:
+            left_out += 1
+            continue
+        if one is not None:
+            known[one.id] = one
+    found = [*known.values()]
     if not found:
         raise InputError(
             f"{path} has {counted(len(spans), 'span')}, and none is a retrieval.",
@@ -162,7 +185,8 @@ def read_traces(path: str | os.PathLike[str]) -> TracedRuns:
         raise InputError(
             f"{path} has {counted(len(found), 'retrieval span')}, and none has documents.", OPT_IN
         )
-    return TracedRuns(len(spans), tuple(found), tuple(_run(name, some) for name, some in _by_name(found)))
+    runs = tuple(_run(name, some) for name, some in _by_name(found))
+    return TracedRuns(len(spans), tuple(found), runs, left_out)
 
 
 def _run(name: str, some: Iterable[Retrieval]) -> Run:
@@ -175,7 +199,8 @@ def _run(name: str, some: Iterable[Retrieval]) -> Run:
     return made
 
 
-def _read(file: str | os.PathLike[str]) -> list[Any]:
+def _read(file: str | os.PathLike[str]) -> tuple[list[Any], int]:
+    """The JSON values of a file, one or many, and how many of its lines are none."""
     text = read_input(file, "The file of spans", LARGEST_DOCUMENT).removeprefix("\ufeff").strip()
     found, end, decoder = [], 0, json.JSONDecoder()
     try:
@@ -184,23 +209,37 @@ def _read(file: str | os.PathLike[str]) -> list[Any]:
             found.append(value)
             end = SPACE.match(text, end).end()  # type: ignore[union-attr]
     except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"{file} is neither JSON nor JSON lines: {error}.", "Export the spans as JSON."
-        ) from None
-    return found
+        lines = [line for line in text.splitlines() if line.strip()]
+        found = [value for line in lines if (value := _json(line)) is not None]
+        if not found:
+            raise InputError(
+                f"{file} is neither JSON nor JSON lines: {error}.", "Export the spans as JSON."
+            ) from None
+        return found, len(lines) - len(found)
+    return found, 0
 
 
-def _spans(value: Any) -> Iterator[Mapping[str, Any]]:
-    """The spans within a document: OTLP nests them, and exports list them."""
+def _json(line: str) -> Any:
+    """The object or list of a line; None for a line with another value, or without JSON."""
+    with suppress(ValueError, RecursionError):
+        value = json.loads(line)
+        return value if isinstance(value, Mapping | list) else None
+    return None
+
+
+def _spans(value: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
+    """The spans within a document: OTLP nests them, and exports list them. Nothing is read DEEPEST down."""
+    if depth > DEEPEST:
+        return
     for one in value if isinstance(value, list) else [value]:
         if isinstance(one, list):
-            yield from _spans(one)
+            yield from _spans(one, depth + 1)
         elif isinstance(one, Mapping):
             inner = [one[name] for name in LISTS if isinstance(one.get(name), list)]
             if isinstance(one.get("name"), Mapping):  # a data frame, as pandas writes it by column
                 inner = [[{key: cells.get(row) for key, cells in one.items()} for row in one["name"]]]
             for some in inner:
-                yield from _spans(some)
+                yield from _spans(some, depth + 1)
             if not inner:
                 yield one
 
@@ -220,7 +259,7 @@ def _retrieval(span: Mapping[str, Any]) -> Retrieval | None:
     question = next((known[name] for name in QUESTIONS if known.get(name)), span.get("input"))
     status = str(code or span.get("status_code") or span.get("level")).upper()
     results = "reranker.output_documents" if reranks else "retrieval.documents"
-    return Retrieval(
+    made = Retrieval(
         id=str(next((one for one in ids if one), content_hash(repr(span))[:16])),
         parent=str(next((one for one in parents if one), "")),
         name=str(span.get("name") or kind),
@@ -230,6 +269,10 @@ def _retrieval(span: Mapping[str, Any]) -> Retrieval | None:
         results=tuple(_documents(known, results, span)),
         before=tuple(id_ for id_, _ in _documents(known, "reranker.input_documents", {})),
     )
+    texts = (made.id, made.parent, made.name, made.question, *(one for one, _ in made.results))
+    if not all(map(is_utf8, texts)) or any(math.isinf(score) for _, score in made.results):
+        raise ValueError("it has a text that is not UTF-8, or an infinite score")
+    return made
 
 
 def _question(given: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import subprocess
@@ -99,6 +100,23 @@ def test_a_case_with_signs_that_end_a_string_is_still_a_test(run: Run, tmp_path:
     held = json.loads(text[start : text.index('"""', start)])
     assert held["passages"][0]["text"].strip() == data["memory"]["notes"][0]["text"]
     compile(text, "odd", "exec")
+
+
+@pytest.mark.parametrize(
+    "odd", ["@CASE@", "@ADAPTER@ @SERVER@ @TITLE@", "*/ ` ${x} \u2028 \n import os", '"""\n1/0']
+)
+def test_no_text_of_a_case_is_read_as_a_place_of_the_template(odd: str, run: Run, tmp_path: Path) -> None:
+    data = yaml.safe_load(CASE.read_text())
+    made = {}
+    for name, text in (("plain", "plain"), ("odd", odd)):
+        data |= {"title": text, "references": [text], "note": text}
+        (tmp_path / f"{name}.case.yaml").write_text(yaml.safe_dump(data))
+        for kind in ("pytest", "vitest"):
+            assert run("case", "export", tmp_path / f"{name}.case.yaml", tmp_path, "--to", kind).code == 0
+        made[name] = ast.parse((tmp_path / f"test_{name}.py").read_text()).body[1:]  # without its docstring
+    assert [ast.dump(one) for one in made["odd"]] == [ast.dump(one) for one in made["plain"]]
+    lines = [(tmp_path / f"{name}.test.mjs").read_text().splitlines()[2:] for name in ("odd", "plain")]
+    assert lines[0] == lines[1]
 
 
 def test_the_demo_fails_as_stated_and_names_what_saves_it(run: Run) -> None:
