@@ -7,6 +7,7 @@ code 70, over 10 s, or over 1 GB. Each command is a process of its own, forked f
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -52,6 +53,10 @@ def ended(command: Sequence[str], log: Path, most: float = 3 * MOST_SECONDS) -> 
         with log.open("wb") as out:
             os.dup2(out.fileno(), 1)
             os.dup2(out.fileno(), 2)
+        files = (io.FileIO(number, "w", closefd=False) for number in (1, 2))
+        sys.stdout, sys.stderr = (
+            io.TextIOWrapper(one, encoding="utf-8", write_through=True) for one in files
+        )
         sys.argv = ["workbench", *command]
         code = 70
         try:

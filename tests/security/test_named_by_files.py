@@ -22,8 +22,9 @@ from tests.fault_server import KEY, Server, serving
 from tests.openclaw_store import FORMS, OpenClaw
 from workbench.errors import InputError
 from workbench.memory.embedding.named import embedder_named
-from workbench.memory.sync import index_folder
+from workbench.memory.sync import index_folder, open_index
 from workbench.trust import check_named, named_by_user
+from workbench_plugins.calibrate.calibration_file import memory_of, model_of
 from workbench_plugins.providers.embedder import PROVIDERS
 from workbench_plugins.providers.reranking import KEY as RERANK_KEY
 
@@ -138,7 +139,7 @@ def live_store(here: Given) -> list[object]:
 
 
 def asked(here: Given, *more: object) -> list[object]:
-    world.build(here.folder).close()
+    index_folder(world.write(here.memory), index_path=here.index)
     return ["search", "tea", "-m", here.memory, "--index", here.index, *more]
 
 
@@ -190,6 +191,12 @@ ATTACKS: dict[str, Callable[[Given], list[object]]] = {
 }  # fmt: skip
 
 
+REASONS = (
+    *("you have not named", "you have not used with it", "is the name of a file", "of a case names a file"),
+    *("leads out of its own folder", "was made for the m"),
+)
+
+
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_what_only_a_file_names_is_not_read_and_gets_nothing(
     run: Run, here: Given, server: Server, attack: str
@@ -209,6 +216,7 @@ def test_what_only_a_file_names_is_not_read_and_gets_nothing(
     assert "diary" not in outcome.out + outcome.err
     if attack != "index, folder":
         assert (outcome.code, outcome.out) == (2, ""), outcome
+        assert any(one in outcome.err for one in REASONS), outcome.err
 
 
 @pytest.mark.parametrize(
@@ -238,9 +246,13 @@ def test_the_error_says_how_to_give_it_again_and_that_is_enough(
 def test_a_reranker_of_a_calibration_that_is_typed_again_is_asked_once(
     run: Run, here: Given, server: Server
 ) -> None:
-    file = calibrated(here, f"cohere:m@{here.url}", str(here.memory), "toy")
-    outcome = run(*asked(here, "-s", file, "--rerank", f"cohere:m@{here.url}"))
-    assert "which you have not named" not in outcome.err
+    command = asked(here)
+    with open_index(here.memory, index_path=here.index) as opened:
+        file = calibrated(here, f"cohere:m@{here.url}", memory_of(opened), model_of(opened))
+    server.requests.clear()
+    outcome = run(*command, "-s", file, "--rerank", f"cohere:m@{here.url}")
+    assert outcome.code in (0, 1), outcome.err
+    assert len(server.requests) == 1
 
 
 def test_one_error_names_all_that_is_missing() -> None:

@@ -336,7 +336,14 @@ class CaseEmbedder:
                 "This case holds cosines with its own questions only, so no other text can be compared.",
                 "Ask its own questions, or make a case with --vectors float32.",
             )
-        return self._inner.embed(texts, role)
+        found = self._inner.embed(texts, role)
+        if len(texts) and found.vectors.shape[1] != self.dimensions:
+            raise InputError(
+                f"The model of the case makes vectors of {found.vectors.shape[1]} numbers, and the case says "
+                f"{self.dimensions} dimensions.",
+                "Correct model.dimensions in the case.",
+            )
+        return found
 
 
 def model_of(model: CaseModel) -> Embedder:

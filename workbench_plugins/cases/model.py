@@ -255,6 +255,15 @@ class CaseModel(CasePart):
     vectors: Literal["none", "float16", "float32", "cosines"] = "none"
     axes: dict[str, list[str]] | None = Field(default=None, max_length=MOST_AXES)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _dimensions_of_axes(cls, value: Any) -> Any:
+        """The toy model has a dimension for each axis; a case need not count them."""
+        axes = value.get("axes") if isinstance(value, dict) else None
+        if isinstance(axes, dict) and axes and "dimensions" not in value:
+            return {**value, "dimensions": len(axes)}
+        return value
+
     @field_validator("axes")
     @classmethod
     def _few_words(cls, axes: dict[str, list[str]] | None) -> dict[str, list[str]] | None:

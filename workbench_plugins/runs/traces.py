@@ -236,7 +236,8 @@ def _spans(value: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
             yield from _spans(one, depth + 1)
         elif isinstance(one, Mapping):
             inner = [one[name] for name in LISTS if isinstance(one.get(name), list)]
-            if isinstance(one.get("name"), Mapping):  # a data frame, as pandas writes it by column
+            # A data frame, as pandas writes it by column.
+            if "name" in one and all(isinstance(cells, Mapping) for cells in one.values()):
                 inner = [[{key: cells.get(row) for key, cells in one.items()} for row in one["name"]]]
             for some in inner:
                 yield from _spans(some, depth + 1)
