@@ -98,25 +98,7 @@ _SLASHES = re.compile(r":/+")
 _DOTTED = re.compile(r"[\w.-]{12,}")
 _PARAMETER = re.compile(r"([?&#;])([^=&#;\s]{1,100})=([^&#;\s]{1,4000})")
 _HARMLESS = frozenset(
-    {
-        *(
-            "q",
-            "query",
-            "question",
-            "text",
-            "search",
-            "term",
-            "limit",
-            "k",
-            "top_k",
-            "topk",
-            "n",
-            "size",
-            "page",
-        ),
-        *("offset", "from", "mode", "type", "sort", "order", "format", "lang", "v", "version", "alpha"),
-        *("min_score", "threshold"),
-    }
+    {"q", "query", "question", "text", "search", "term", "limit", "top_k", "topk", "size", "page", "offset"}
 )
 """Parameters of an address that say what was asked for."""
 _HOOK = re.compile(r"(?:hooks?|webhook\w{0,10})(?:\.[\w.-]{1,80})?/(.{1,500})", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""Bug reports as they were pasted: what is read of them, the verdict, and the case that runs."""
+"""Bug reports as they were pasted: what is read with its place, the verdict, and the case that runs."""
 
 from __future__ import annotations
 
@@ -18,11 +18,16 @@ import yaml
 from tests.commands import Run
 from tests.conftest import PROJECT
 from workbench.errors import InputError, ProviderError
+from workbench.masking import masked
 from workbench_plugins.cases.model import load_case
 from workbench_plugins.cases.running import run_case
-from workbench_plugins.reproduce.judge import told
-from workbench_plugins.reproduce.reading import MADE, QUESTION, Report, read_report
-from workbench_plugins.reproduce.trying import tried
+from workbench_plugins.engines.museum import specimen
+from workbench_plugins.reproduce.checks import computed
+from workbench_plugins.reproduce.facts import GIVEN, KINDS, Fact, Report
+from workbench_plugins.reproduce.judge import proposed
+from workbench_plugins.reproduce.reading import read_report
+from workbench_plugins.reproduce.report_patterns import WORDS
+from workbench_plugins.reproduce.verdicts import EXIT_CODES, NEEDS, verdict_of
 
 REPORTS: dict[str, dict[str, Any]] = yaml.safe_load(
     Path(__file__).with_name("reports.yaml").read_text(encoding="utf-8")
@@ -34,27 +39,48 @@ REPORTS: dict[str, dict[str, Any]] = yaml.safe_load(
 def test_the_question_the_file_and_what_happened_are_read(name: str) -> None:
     wanted = REPORTS[name]
     found = read_report(wanted["text"])
-    assert (found.question, found.happened) == (wanted["question"], wanted["happened"])
-    assert found.expected == wanted.get("file", found.expected)
-    assert found.system == wanted.get("system", found.system)
+    assert (found.value("question"), found.symptom) == (wanted["question"], wanted["happened"])
+    assert found.value("target") == wanted.get("file", found.value("target"))
+    assert found.system.name == wanted.get("system", found.system.name)
 
 
-def test_each_thing_is_read_with_its_line_or_assumed_with_the_reason() -> None:
+@pytest.mark.parametrize("name", REPORTS)
+def test_each_fact_stands_where_it_says_in_the_report(name: str) -> None:
+    text = masked(REPORTS[name]["text"])
+    for one in read_report(text).facts:
+        assert one.kind in KINDS
+        assert one.line == text.count("\n", 0, one.start) + 1
+        if one.kind in ("question", "target", "engine", "release", "symptom", "mechanism", "outside"):
+            assert text[one.start : one.end].replace("\n", " ") == one.value
+
+
+def test_places_are_those_of_the_pasted_text_whatever_stands_before() -> None:
+    text = "\ufeff# No hits\r\n<!-- a form -->\r\nkey: sk-abcdefgh12345678\r\nQuery: tea &amp; cake\r\n"
+    (found,) = read_report(text).of("question")
+    assert (found.value, found.line) == ("tea & cake", 4)
+    assert text[found.start : found.end] == "tea &amp; cake"[: found.end - found.start]
+
+
+def test_a_release_or_a_setting_has_its_place_and_nothing_is_assumed() -> None:
     text = "# No results\n\nOpenClaw 2026.3.2\nQuery: kettle\nminScore is 0.4 and `maxResults: 3`\n"
-    facts = {one.what: one for one in read_report(text).facts}
-    assert [facts[name].line for name in ("question", "min_score", "limit")] == [4, 5, 5]
-    assert (facts["min_score"].value, facts["limit"].value) == ("0.4", "3")
-    assert (
-        facts["system"].description == "assumed: line 3 says 2026.3.2, which is not known here; it is nearest"
-    )
-    assert (facts["expected file"].value, facts["expected file"].line) == (MADE, 0)
+    found = read_report(text)
+    assert {one.name: (one.value, one.line) for one in found.of("setting")} == {
+        "min_score": ("0.4", 5),
+        "limit": ("3", 5),
+    }
+    assert (found.value("release"), found.system.exact) == ("2026.3.2", True)
+    assert found.of("target") == found.of("note") == []
 
 
 @pytest.mark.parametrize(
-    ("release", "system"), [("2026.9.6", "9.6"), ("2031.1.1", "9.6"), ("2020.1.1", "2.13"), ("99", "2.13")]
+    ("release", "system", "exact"),
+    [("2026.9.6", "9.6", True), ("2031.1.1", "9.6", False), ("2020.1.1", "2.13", False)],
 )
-def test_a_release_that_is_not_known_is_the_last_one_before_it(release: str, system: str) -> None:
-    assert read_report(f"OpenClaw {release} finds nothing").system == f"openclaw-2026.{system}"
+def test_a_release_is_exact_between_the_first_and_the_last_one_here(
+    release: str, system: str, exact: bool
+) -> None:
+    found = read_report(f"OpenClaw {release} finds nothing").system
+    assert (found.name, found.exact) == (f"openclaw-2026.{system}", exact)
 
 
 FORMS = yaml.safe_load(Path(__file__).with_name("forms.yaml").read_text(encoding="utf-8"))
@@ -71,83 +97,265 @@ def test_scores_settings_and_notes_are_read_in_many_forms(name: str) -> None:
     )
     results = [f"{one.name}: {one.description} (line {one.line})" for one in found.results]
     assert results == wanted.get("results", results)
-    assert found.system == wanted.get("system", found.system)
-    assert found.question == wanted.get("question", found.question)
-    assert found.expected == wanted.get("expected", found.expected)
+    assert found.system.name == wanted.get("system", found.system.name)
+    assert found.value("question") == wanted.get("question", found.value("question"))
+    assert found.value("target") == wanted.get("expected", found.value("target"))
 
 
-def test_notes_of_the_report_are_used_and_the_nearest_one_is_expected() -> None:
-    notes = "### memory/tea.md\n```\nTea at four.\n```\n### memory/bike.md\n```\nThe bike has a hub.\n```\n"
-    found = read_report(f"# Nothing found\n\nQuestion: where is the hub\n\n{notes}")
-    assert [one.path for one in found.notes] == ["memory/tea.md", "memory/bike.md"]
-    assert found.expected == "memory/bike.md"
+def test_a_report_that_contrasts_has_two_questions() -> None:
+    found = read_report(
+        '# Search misses notes\n- `search("red kettle")` returns nothing\n- `search("kettle")` finds it\n'
+    )
+    assert found.value("question") == "red kettle"
+    assert found.value("question that works") == "kettle"
 
 
-def test_noise_before_a_note_with_words_of_the_question_is_a_wrong_order() -> None:
-    found = read_report("# Irrelevant results\nQuery: the hub\n```md\nThe hub grinds.\n```\n")
-    assert (found.happened, found.fact("what happened").told) == ("order", False)
+@pytest.mark.parametrize(
+    ("text", "symptom"),
+    [
+        ("# Search\nIt does not return irrelevant notes.", ""),
+        ("# Search\n## Expected\nno results\n## Actual\nunrelated notes", "noise"),
+        ("# Search\nExpected: no results for nonsense.", ""),
+    ],
+)
+def test_what_is_expected_or_denied_did_not_happen(text: str, symptom: str) -> None:
+    assert read_report(text).symptom == symptom
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2026-01-01 12:00:00 INFO Reranking 40 documents",
+        "-- 0 results",
+        "res ✓ memory.search 113ms",
+        '"query": [0.9, -0.1, -0.6, 0.2],',
+        "SELECT * FROM notes ORDER BY embedding <=> '[0.012, -0.044]' LIMIT 5;",
+    ],
+)
+def test_a_log_a_vector_or_a_comment_is_no_question(line: str) -> None:
+    for heading in ("", "## Example Queries\n", "## Question\n"):
+        assert read_report(f"# Nothing comes back\n\n{heading}```\n{line}\n```\n").of("question") == []
+
+
+def test_two_sentences_below_a_heading_are_no_question() -> None:
+    text = "# Retrieval\n## Question\nNothing sets the breadth. Is the right item among the candidates?\n"
+    assert read_report(text).of("question") == []
+
+
+# Verdicts
 
 
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("openclaw/openclaw#39484", "reproduced"),
-        ("verygoodplugins/automem#73", "reproduced"),
-        ("ohdearquant/khive#1064", "stand-in"),
-        ("mem0ai/mem0#3144", "not reproduced"),
-        ("openclaw/openclaw#134604", "reproduced"),
-        ("douglasjordan2/c0#18", "reproduced"),
-        ("open-webui/open-webui#18096", "cannot be told"),
+        ("openclaw/openclaw#39484", "needs"),
+        ("openclaw/openclaw#25183", "stand-in"),
+        ("basicmachines-co/basic-memory#577", "reproduced"),
+        ("verygoodplugins/automem#73", "needs"),
+        ("open-webui/open-webui#18096", "not a relevance bug"),
+        ("Gentleman-Programming/engram#940", "stand-in"),
+        ("supermemoryai/supermemory#1398", "needs"),
     ],
 )
-def test_a_report_ends_with_a_verdict_and_a_case_that_shows_it(name: str, kind: str) -> None:
-    verdict = tried(read_report(REPORTS[name]["text"]))
+def test_a_report_ends_with_a_verdict_that_follows_from_it(name: str, kind: str) -> None:
+    verdict = verdict_of(read_report(REPORTS[name]["text"]))
     assert verdict.kind == kind
-    again = run_case(verdict.run.case)
-    assert again.as_observed
-    assert again.holds == (kind in ("cannot be told", "not reproduced"))
-    assert verdict.run.case.known_bug == ("" if again.holds else "as reported")
-    assert all(f"BLANK: {one.what}" in verdict.run.case.note for one in verdict.facts if not one.line)
-    if not again.holds:  # every note is needed
-        assert len(verdict.run.case.memory.notes or ()) == (5 if verdict.report.happened == "limit" else 1)
+    assert bool(verdict.ask) == (kind in ("needs", "not a relevance bug"))
+    if kind == "reproduced":
+        assert verdict.case is not None
+        again = run_case(verdict.case)
+        assert (again.as_observed, again.holds, verdict.case.known_bug) == (True, False, "as reported")
+        assert verdict.case.questions[0].question == REPORTS[name]["question"]
+    if kind == "stand-in":
+        assert verdict.says.startswith("Shown on a stand-in, which is not a reproduction: line ")
 
 
-def test_what_does_not_happen_with_the_settings_is_tried_without_them() -> None:
-    verdict = tried(read_report("# No results\nOpenClaw 2026.3.7\nQuery: kettle\nset minScore to 0\n"))
-    assert verdict.kind == "reproduced"
-    assert (
-        next(one for one in verdict.facts if one.what == "settings").why
-        == "with them, nothing like it happens"
+@pytest.mark.parametrize("name", REPORTS)
+def test_nothing_is_reproduced_without_question_system_and_symptom(name: str) -> None:
+    report = read_report(REPORTS[name]["text"])
+    verdict = verdict_of(report)
+    if verdict.kind == "reproduced":
+        assert report.of("question")
+        assert report.of("release")
+        assert report.of("symptom")
+        assert verdict.case is not None
+        assert verdict.case.system.name == report.system.name
+
+
+NOTE = "memory/tea.md:\n```\nThe kettle was descaled.\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (
+            f"# No results\nOpenClaw 2026.2.13\nQuery: kettle manual pages\n{NOTE}memory/tea.md is missing",
+            "reproduced",
+        ),
+        (f"# No results\nOpenClaw 2026.2.13\nQuery: kettle descaled\n{NOTE}", "not reproduced"),
+        ("# No results\nOpenClaw 2026.2.13\nQuery: kettle descaled", "needs"),
+        (f"# No results\nQuery: kettle descaled\n{NOTE}", "needs"),
+        ("# Memory index is stale after an update: no results", "not a relevance bug"),
+        ("# Search is very slow\nA search takes 40 seconds.", "not a relevance bug"),
+        ("# search_notes raises TypeError", "not a relevance bug"),
+    ],
+)
+def test_verdicts_on_small_reports(text: str, kind: str) -> None:
+    verdict = verdict_of(read_report(text))
+    assert verdict.kind == kind
+    assert verdict.exit_code == EXIT_CODES[kind]
+
+
+def test_a_question_that_fails_and_works_is_asked_about() -> None:
+    verdict = verdict_of(
+        read_report('# X\n`search("kettle")` returns nothing\n`search("kettle")` finds it\n')
     )
-    assert verdict.run.case.system.min_score is None
+    assert verdict.kind == NEEDS
+    assert "line 2 says that this question fails and line 3 that it works" in verdict.says
 
 
-def test_releases_that_take_no_lists_are_left_out() -> None:
-    table = "| note | vector | bm25 |\n|---|---|---|\n| a.md | 0.61 | 0.1 |\n| memory/b.md | 0.55 | 0.9 |\n"
-    verdict = tried(read_report(f"# Wrong result on top\nQuery: tea\n\n{table}\nmemory/b.md should be first"))
-    assert (verdict.kind, verdict.run.case.memory.lists is not None) == ("stand-in", True)
+@pytest.mark.parametrize("name", WORDS["mechanism"])
+def test_each_mechanism_is_shown_by_its_specimen(name: str) -> None:
+    assert specimen(name).run().shows
+    assert set(WORDS["mechanism"][name]["shows"]) <= set(WORDS["memories"]["happened"])
 
 
-def test_the_command_writes_the_case_and_a_reply(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = REPORTS["verygoodplugins/automem#73"]["text"].encode()
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(text)))
+# Numbers
+
+TABLE = (
+    "| cosine distance | similarity |\n|---|---|\n| 0.2 | 0.8 |\n| 0.9 | 0.1 |\n| 1.0 | 1 |\n| 1.5 | {} |\n"
+)
+ORDERS = "| note | RRF | weighted |\n|---|---|---|\n| a | 1/61 = 0.0164 | 0.5 |\n| b | 0.0161 | {} |\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "says"),
+    [
+        (
+            "# Wrong order\n```\na = 0.7 * (0.5 + 50)\n  = 35.35\nb = 0.7 * 0.5 + 50 = 50.35\n```",
+            "stand-in",
+            "adds up",
+        ),
+        ("# Wrong order\n0.7 * 0.5 + 0.3 = 0.9", "needs", "does not add up: 0.7 * 0.5 + 0.3 = 0.65, not 0.9"),
+        (
+            "# Chunks pass\n" + TABLE.format("1"),
+            "stand-in",
+            "0.9 gives 0.1, and 1, which is further, gives 1",
+        ),
+        ("# Chunks pass\n" + TABLE.format("-0.5").replace("| 1 |", "| 0 |"), "needs", ""),
+        ("# Wrong order\n" + ORDERS.format("0.4"), "not reproduced", "the same order, a, b"),
+        ("# Wrong order\n" + ORDERS.format("0.6"), "needs", "weighted gives the order b, a"),
+        (
+            "# Cosine\n| cosine distance | expected |\n|---|---|\n| 0.0 | 1.0 |\n",
+            "not a relevance bug",
+            "1 − similarity",
+        ),
+        (
+            '# Unrelated points\nqdrant, `"fusion": "rrf"`, returned with `"score": 0.5`',
+            "stand-in",
+            "the first hit of one list",
+        ),
+        ("# It scores badly\nscore 0.016393 for the exact note", "stand-in", "0.016393 = 1 / (60 + 1)"),
+    ],
+)
+def test_the_numbers_of_a_report_are_computed_again(text: str, kind: str, says: str) -> None:
+    verdict = verdict_of(read_report(text))
+    assert verdict.kind == kind
+    assert says in " ".join((verdict.says, *verdict.more))
+
+
+@pytest.mark.parametrize(
+    ("weights", "kind"), [("0.9998, 0.0001, 0.0001", "not reproduced"), ("0.4, 0.3, 0.3", "needs")]
+)
+def test_min_max_keeps_an_order_that_the_other_weights_cannot_change(weights: str, kind: str) -> None:
+    lists = "- Document A: 1200\n- Document B: 1000\n- Document C: 300\n"
+    text = f'# Wrong ranking\n{lists}```json\n{{"weights": [{weights}], "technique": "min_max"}}\n```\n'
+    assert verdict_of(read_report(text)).kind == kind
+
+
+@pytest.mark.parametrize("text", ["__import__('os')", "1 +", "a * 2", "1 / 0", "2 ** 9 ** 9 ** 9", "(" * 500])
+def test_only_plain_arithmetic_is_computed(text: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011
+        computed(text)
+
+
+def test_the_lists_of_a_report_are_fused_and_compared_number_by_number() -> None:
+    rows = "| a.md | 0.9 | 0.1 | {} |\n| b.md | 0.5 | 0.9 | {} |\n"
+    text = (
+        "# Weaviate ranks the wrong note first\nrelativeScoreFusion, alpha 0.75, b.md should be first\n"
+        "| file | vector | bm25 | final |\n|---|---|---|---|\n"
+    )
+    right = verdict_of(read_report(text + rows.format("0.75", "0.25")))
+    assert right.kind == "reproduced"
+    assert right.case is not None
+    assert right.case.memory.lists is not None
+    wrong = verdict_of(read_report(text + rows.format("0.65", "0.25")))
+    assert wrong.kind == NEEDS
+    assert "gives a.md 0.75, and not 0.65" in " ".join(wrong.more)
+
+
+# The command
+
+
+def test_the_command_prints_facts_as_lines_and_writes_the_case(run: Run, tmp_path: Path) -> None:
+    text = f"# No results\nOpenClaw 2026.2.13\nQuery: kettle manual pages\n{NOTE}"
+    (tmp_path / "r.md").write_text(text, encoding="utf-8")
     out = tmp_path / "a.case.yaml"
-    told = run("reproduce", "-", "--out", out)
+    told = run("reproduce", tmp_path / "r.md", "--out", out)
     assert told.code == 0, told.err
-    assert told.out.startswith("Reproduced: on am-205, something is returned although no note has an answer")
-    assert "| question | `Alex Panagis` | line 2 |" in told.out
+    assert told.out.startswith("Reproduced: on openclaw-2026.2.13, the file is not in the answer")
+    assert 'r.md:3: question: "kettle manual pages"' in told.out
     shown = run("case", "run", out)
     assert (shown.code, "A known bug: as reported" in shown.out) == (1, True)
-    (tmp_path / "r.md").write_bytes(text)
     again = run("reproduce", tmp_path / "r.md", "--out", out)
     assert (again.code, "exists already" in again.err) == (2, True)
     data = run("reproduce", tmp_path / "r.md", "--out", out, "--overwrite", "--json").json()
-    assert (data["verdict"], load_case(Path(data["case"])).case.questions[0].question) == (
-        "reproduced",
-        "Alex Panagis",
+    (question,) = [one for one in data["facts"] if one["kind"] == "question"]
+    assert text[question["start"] : question["end"]] == question["value"] == "kettle manual pages"
+    assert load_case(Path(data["case"])).case.questions[0].question == question["value"]
+
+
+def test_a_report_without_its_facts_needs_answers_and_options_give_them(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = b"# The search finds nothing\n![a picture](https://host/a.png)\n"
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(text)))
+    told = run("reproduce", "-")
+    assert told.code == 10
+    assert "It may be in the picture of line 2: please type it." in told.out
+    (tmp_path / "r.md").write_bytes(text)
+    (tmp_path / "tea.md").write_text("The kettle was descaled.\n", encoding="utf-8")
+    given = [
+        "--question",
+        "kettle manual pages",
+        "--system",
+        "openclaw-2026.2.13",
+        "--note",
+        tmp_path / "tea.md",
+    ]
+    told = run("reproduce", tmp_path / "r.md", *given, "--out", tmp_path / "a.case.yaml")
+    assert (told.code, 'given: question: "kettle manual pages"' in told.out) == (0, True)
+    floor = run(
+        "reproduce",
+        tmp_path / "r.md",
+        *given,
+        "--set",
+        "query.join=OR",
+        "--set",
+        "min_score=0.1",
+        "--out",
+        tmp_path / "b.case.yaml",
     )
+    assert floor.code == 1, floor.out
+
+
+@pytest.mark.parametrize(
+    "given", [["--system", "openclaww"], ["--set", "limit"], ["--happened", "odd"], ["--note", "none.md"]]
+)
+def test_a_correction_that_cannot_be_used_is_one_sentence(given: list[str], run: Run, tmp_path: Path) -> None:
+    (tmp_path / "r.md").write_text("# Nothing found", encoding="utf-8")
+    refused = run("reproduce", tmp_path / "r.md", *given)
+    assert (refused.code, refused.out) == (2, "")
 
 
 # Bad input
@@ -162,19 +370,25 @@ api_key=sk-abcdefgh12345678
 
 def read(text: str) -> Report:
     found = read_report(text)
-    assert "sk-abcdefgh" not in str(found)
+    assert "sk-abcdefgh" not in str((found.facts, found.candidates, found.title, found.lines))
     return found
 
 
 def test_scripts_secrets_and_long_logs_do_no_harm() -> None:
-    assert read(HOSTILE).question.startswith("tea")
-    assert read(f"# No hits\n\nQuery: kettle\n```\n{LOG}```\n").question == "kettle"
+    assert read(HOSTILE).value("question").startswith("tea")
+    assert read(f"# No hits\n\nQuery: kettle\n```\n{LOG}```\n").value("question") == "kettle"
     after = read(f"# No hits\n```\n{LOG}```\nQuery: kettle\nExpected: memory/tea.md\n")
-    assert (after.question, after.expected) == ("kettle", "memory/tea.md")
-    assert read("tea " + "<pre>" * 100_000 + "<b><code>" * 100_000).question
-    assert read("x" * 1_000_000).question == QUESTION
-    assert read("(" * 100_000 + '"' * 100_000 + "search " * 50_000).question
-    assert read("see ../../etc/passwd.md, which should be found").expected == MADE
+    assert (after.value("question"), after.value("target")) == ("kettle", "memory/tea.md")
+    for text in (
+        "tea " + "<pre>" * 100_000 + "<b><code>" * 100_000,
+        "x" * 1_000_000,
+        "(" * 100_000 + '"' * 100_000 + "search " * 50_000,
+        "# t\n|" + "score|" * 1_000 + "\n" + ("|" + "0.5|" * 1_000 + "\n") * 50,
+        "```json\n" + '{"a":[' * 50_000,
+        "1.0+" * 500_000 + " = 2",
+    ):
+        assert verdict_of(read(text)).kind in EXIT_CODES
+    assert read("see ../../etc/passwd.md, which should be found").of("target") == []
 
 
 @pytest.mark.parametrize(
@@ -189,7 +403,7 @@ def test_scripts_secrets_and_long_logs_do_no_harm() -> None:
 )
 def test_reports_in_other_words_and_languages_are_read(text: str, question: str) -> None:
     found = read_report(text)
-    assert (found.question, found.happened) == (question, "missing")
+    assert (found.value("question"), found.symptom) == (question, "missing")
 
 
 @pytest.mark.parametrize("data", [b"", b"\n\n# \n", b"\xff\xfe", None])
@@ -235,27 +449,37 @@ def model() -> Iterator[str]:
         server.shutdown()
 
 
-def test_a_language_model_fills_blanks_alone_and_they_are_marked(model: str) -> None:
-    Model.said = 'Here: {"question": "tide table", "happened": "order", "expected": "/etc/passwd"}'
-    text = "# It went badly\nMinScore 0.2\napi_key=sk-abcdefgh12345678\n"
-    found = read_report(text, told(text, model))
-    assert (found.question, found.happened, found.expected) == ("tide table", "order", MADE)
-    assert found.fact("question").description == "assumed: small at 127.0.0.1 filled this blank"
+def test_a_language_model_proposes_what_stands_in_the_report_alone(model: str) -> None:
+    Model.said = 'Here: {"question": "tide table", "expected": "/etc/passwd"}'
+    text = "# It went badly with the tide table\nMinScore 0.2\napi_key=sk-abcdefgh12345678\n"
+    report = read_report(text)
+    (found,) = proposed(report, model)
+    assert (found.kind, text[found.start : found.end]) == ("question", "tide table")
+    assert found.source == "small at 127.0.0.1 proposed it"
     assert "sk-abcdefgh" not in Model.asked[-1]
-    assert read_report("# No results\nQuery: kettle", told("", model)).question == "kettle"
+    assert report.with_given(found).value("question") == "tide table"
+    assert proposed(read_report("# No results\nQuery: kettle"), model) == []
 
 
 @pytest.mark.parametrize("said", ["I cannot say.", "{bad}", "[]"])
 def test_a_model_that_says_no_object_is_an_error(said: str, model: str) -> None:
     Model.said = said
     with pytest.raises(ProviderError, match="The judge small failed"):
-        told("# It went badly", model)
+        proposed(read_report("# It went badly"), model)
 
 
 @pytest.mark.parametrize("judge", ["small", "@http://a", "small@file:///a", "small@http://me:pw@host"])
 def test_a_judge_without_a_model_or_an_address_is_refused(judge: str) -> None:
     with pytest.raises(InputError):
-        told("# It went badly", judge)
+        proposed(read_report("# It went badly"), judge)
+
+
+def test_what_the_user_gives_stands_before_what_was_read() -> None:
+    report = read_report("# No results\nQuery: kettle\nlimit: 3\n")
+    given = report.with_given(
+        Fact("question", "tea", source=GIVEN), Fact("setting", "9", name="limit", source=GIVEN)
+    )
+    assert (given.value("question"), given.settings) == ("tea", {"limit": "9"})
 
 
 # The issue form
@@ -278,12 +502,12 @@ def test_the_answers_of_the_issue_form_are_read_without_loss(option: int, happen
     found = read_report(
         "\n\n".join(f"### {parts[name]['label']}\n\n{said}" for name, said in answers.items())
     )
-    assert (found.question, found.expected, found.happened) == (
+    assert (found.value("question"), found.value("target"), found.symptom) == (
         answers["question"],
         "memory/tea.md",
         happened,
     )
-    assert (found.system, found.settings) == ("openclaw-2026.3.7", {"min_score": "0.2", "limit": "3"})
+    assert (found.system.name, found.settings) == ("openclaw-2026.3.7", {"min_score": "0.2", "limit": "3"})
     assert [(one.path, one.whole) for one in found.notes] == [
         ("memory/tea.md", "A cup of tea."),
         ("memory/hub.md", "The hub grinds."),

@@ -223,6 +223,9 @@ def _ensemble(before: Callable[[Iterable[str]], Iterable[str]]) -> Answer:
     return by_score(scores)
 
 
+PRIORITIES = {"answer": (0.83, 0.35), "priority": (0.61, 1.0)}
+"""The similarity and the priority of two memories."""
+
 SPECIMENS = (
     TOLD.searched("openclaw-and-join", NO_FLOOR, NO_FLOOR.with_changes(OR_JOIN)),
     TOLD.computed(
@@ -314,4 +317,16 @@ SPECIMENS = (
         SharedRankSum(vector=0.3, keyword=0.7, k=0),
     ),
     TOLD.computed("langchain-duplicate-chunks", lambda: _ensemble(list), lambda: _ensemble(dict.fromkeys)),
+    TOLD.computed(
+        "static-boost",
+        lambda: by_score(
+            {name: 0.6 * near + 0.4 * priority for name, (near, priority) in PRIORITIES.items()}
+        ),
+        lambda: by_score({name: near for name, (near, _) in PRIORITIES.items()}),
+    ),
+    TOLD.computed(
+        "missing-score-is-zero",
+        lambda: at_least({"keyword hit": 0.3 * 0.0}, 0.25),
+        lambda: at_least({"keyword hit": 0.3 * 0.9}, 0.25),
+    ),
 )

@@ -1,4 +1,4 @@
-"""`workbench reproduce`: a bug report as it was pasted becomes a case, with a verdict and a reply."""
+"""`workbench reproduce`: what a pasted bug report says, with places, a verdict, and perhaps a case."""
 
 from __future__ import annotations
 
@@ -9,45 +9,103 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.app import (
-    AsJson,
-)
+from workbench.cli.app import AsJson
 from workbench.cli.output import print_error, print_output
 from workbench.errors import InputError
 from workbench.memory.files import read_input
 from workbench.safe_text import one_line
+from workbench.systems.catalogue import SYSTEMS
 from workbench_plugins.cases.commands import Out, Overwrite
 from workbench_plugins.cases.making import file_name
-from workbench_plugins.cases.model import save_case
-from workbench_plugins.reproduce.judge import told
+from workbench_plugins.cases.model import CaseNote, save_case
+from workbench_plugins.reproduce.facts import GIVEN, Fact, System
+from workbench_plugins.reproduce.judge import proposed
 from workbench_plugins.reproduce.reading import read_report
-from workbench_plugins.reproduce.trying import REPRODUCED, Verdict, tried
+from workbench_plugins.reproduce.report_patterns import WORDS
+from workbench_plugins.reproduce.verdicts import Verdict, verdict_of
 
 LARGEST = 4_000_000
 """Bytes of a report."""
+MOST_SHOWN = 30
+"""Facts that are printed; all are in the data."""
+
+Question = Annotated[str, typer.Option(help="The question that fails, where another one was read.")]
+Target = Annotated[str, typer.Option(help="The file that should be in the answer.")]
+SystemName = Annotated[
+    str, typer.Option("--system", help="The system of the report; see: workbench systems.")
+]
+Settings = Annotated[list[str] | None, typer.Option("--set", help="SLOT.PARAMETER=VALUE; can be repeated.")]
+Notes = Annotated[list[Path] | None, typer.Option("--note", readable=False, help="A file with a note.")]
+Happened = Annotated[str, typer.Option(help=f"What happened: {', '.join(WORDS['memories']['happened'])}.")]
 
 
 def reproduce(
     issue: Annotated[Path, typer.Argument(readable=False, help="The report in Markdown, or - for stdin.")],
     out: Out = None,
     overwrite: Overwrite = False,
+    question: Question = "",
+    target: Target = "",
+    system: SystemName = "",
+    happened: Happened = "",
+    settings: Settings = None,
+    notes: Notes = None,
     judge: Annotated[
         str,
-        typer.Option(help="MODEL@URL of an OpenAI-compatible server that may fill blanks; it gets the text."),
+        typer.Option(
+            help="MODEL@URL of an OpenAI-compatible server that may propose facts; it gets the text."
+        ),
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Make a running case of a bug report as it was pasted. Exit code 1 if it is not reproduced.
+    """Read a pasted bug report and say what can be said. Exit codes: 0, 1, and 10, 11, 12 (docs/cases.md).
 
-    The reply says for each thing where it was read, or what was assumed. Without --judge, no language model
-    is asked.
+    Each fact has its line. Options correct what was read. Without --judge, no language model is asked.
     """
     text = _text(issue)
-    verdict = tried(read_report(text, told(text, judge) if judge else None))
-    file = save_case(verdict.run.case, out or Path(file_name(verdict.run.case)), overwrite)
-    print_output(verdict_data(verdict, file) if as_json else reply(verdict, file), as_json)
-    print_error(f"Run it: workbench case run {file}")
-    raise typer.Exit(0 if verdict.kind in REPRODUCED else 1)
+    report = read_report(text)
+    if judge:
+        report = report.with_given(*proposed(report, judge))
+    facts = [
+        Fact(kind, value, source=GIVEN)
+        for kind, value in (("question", question), ("target", target))
+        if value
+    ]
+    facts += _settings(settings or [])
+    if happened:
+        facts.append(_happened(happened))
+    own = _notes(notes or [])
+    facts += [Fact("note", one.path, source=GIVEN) for one in own]
+    named = System(SYSTEMS.named(system).name, system, True) if system else None
+    verdict = verdict_of(report.with_given(*facts, notes=own, system=named))
+    file = None
+    if verdict.case is not None:
+        file = save_case(verdict.case, out or Path(file_name(verdict.case)), overwrite)
+    name = "report" if str(issue) == "-" else one_line(issue.name)
+    print_output(verdict_data(verdict, file) if as_json else reply(verdict, name), as_json)
+    if file is not None:
+        print_error(f"Run it: workbench case run {file}")
+    raise typer.Exit(verdict.exit_code)
+
+
+def _settings(given: list[str]) -> list[Fact]:
+    facts = []
+    for one in given:
+        name, mark, value = one.partition("=")
+        if not (name and mark and value):
+            raise InputError(f"{one!r} is no setting.", "Give NAME=VALUE, such as --set min_score=0.3")
+        facts.append(Fact("setting", value, name=name, source=GIVEN))
+    return facts
+
+
+def _happened(name: str) -> Fact:
+    if name not in WORDS["memories"]["happened"]:
+        known = ", ".join(WORDS["memories"]["happened"])
+        raise InputError(f"{name!r} is not something that may happen.", f"Give one of these: {known}.")
+    return Fact("symptom", name, name=name, source=GIVEN)
+
+
+def _notes(files: list[Path]) -> tuple[CaseNote, ...]:
+    return tuple(CaseNote(path=one.name, text=read_input(one, "The note", LARGEST)) for one in files)
 
 
 def _text(issue: Path) -> str:
@@ -63,28 +121,45 @@ def _text(issue: Path) -> str:
     return text
 
 
-def verdict_data(verdict: Verdict, file: Path) -> dict[str, Any]:
-    """A verdict as JSON."""
-    facts = [asdict(one) | {"assumed": not one.line} for one in verdict.facts]
-    return {"verdict": verdict.kind, "says": verdict.description, "case": str(file), "facts": facts}
+def verdict_data(verdict: Verdict, file: Path | None) -> dict[str, Any]:
+    """A verdict as JSON: places count the characters of the report as it was pasted, from 0."""
+    return {
+        "verdict": verdict.kind,
+        "exit_code": verdict.exit_code,
+        "says": verdict.says,
+        "more": list(verdict.more),
+        "ask": list(verdict.ask),
+        "case": str(file) if file else None,
+        "system": asdict(verdict.report.system),
+        "facts": [_fact(one) for one in verdict.report.facts],
+        "candidates": [_fact(one) for one in verdict.report.candidates],
+    }
 
 
-def reply(verdict: Verdict, file: Path) -> str:
-    """The text of a reply to the report, in Markdown; what the report said stands in code spans alone."""
-    rows = [f"| {one.what} | {_span(one.value)} | {one.description} |" for one in verdict.facts]
-    return "\n".join(
-        [
-            verdict.description,
-            "",
-            "| what | value | where |",
-            "|---|---|---|",
-            *rows,
-            "",
-            "Please correct what was assumed. The case is attached:",
-            f"`workbench case run {one_line(file.name)}` runs it.",
-        ]
-    )
+def _fact(one: Fact) -> dict[str, Any]:
+    return asdict(one) | {
+        "what": one.kind,
+        "why": one.source,
+        "assumed": not one.line and one.source != GIVEN,
+    }
 
 
-def _span(text: str) -> str:
-    return f"`{one_line(text).replace('`', chr(39)).replace('|', '¦')[:200]}`"
+def reply(verdict: Verdict, file: str) -> str:
+    """The verdict, what it rests on, each fact with its line, and what to send back."""
+    report = verdict.report
+    parts = [verdict.says, *verdict.more[:5], ""]
+    parts += [_line(one, file) for one in report.facts[:MOST_SHOWN]]
+    if len(report.facts) > MOST_SHOWN:
+        parts.append(f"{len(report.facts) - MOST_SHOWN} more facts; --json has all.")
+    if report.candidates and not report.of("question"):
+        parts += ["", "Perhaps (give it with --question):"]
+        parts += [_line(one, file) for one in report.candidates if one.kind == "question"]
+    if verdict.ask:
+        parts += ["", "To send back:", *(f"> {one_line(one)}" for one in verdict.ask)]
+    parts += ["", "To correct it: --question, --target, --system, --happened, --set NAME=VALUE, --note FILE."]
+    return "\n".join(parts)
+
+
+def _line(one: Fact, file: str) -> str:
+    name = f" ({one.name})" if one.name and one.name != one.value else ""
+    return f'{one.where(file)}: {one.kind}{name}: "{one_line(one.value)[:200]}"'

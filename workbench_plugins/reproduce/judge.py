@@ -1,29 +1,28 @@
-"""Asks a language model for what a report does not say in known words; what it says is marked as its own."""
+"""Asks a language model which parts of a report are facts; each must stand in the report."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-from contextlib import suppress
+from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from workbench.errors import InputError, ProviderError
 from workbench.masking import masked
 from workbench.retrieval.query import check_question
-from workbench.safe_text import one_line
-from workbench_plugins.reproduce.reading import PATH, Told
+from workbench_plugins.reproduce.facts import Fact, Report
 from workbench_plugins.reproduce.report_patterns import WORDS
 
 LONGEST = 20_000
 """Characters of a report that are sent."""
 
 
-def told(text: str, judge: str) -> Told:
-    """What the model of `MODEL@URL` says of a report: question, expected file, and what happened.
+def proposed(report: Report, judge: str) -> list[Fact]:
+    """The facts that the model of `MODEL@URL` proposes where the report itself has none.
 
-    Values that cannot be used are left out. The report is sent without its secrets. Raises InputError for
-    another form, ProviderError for a failure.
+    What does not stand in the report word for word is left out. The report is sent without its secrets.
+    Raises InputError for another form, ProviderError for a failure.
     """
     from workbench_plugins.providers.clients import RequestError, understood
     from workbench_plugins.providers.reranking import KEY, Service
@@ -33,7 +32,7 @@ def told(text: str, judge: str) -> Told:
         raise InputError("The judge lacks its model or its address.", f"Give MODEL@URL; its key is in {KEY}.")
     service = Service(address, model, os.environ.get(KEY, ""))
     try:
-        said = service.chat(WORDS["judge"]["instruction"], masked(text[:LONGEST]))
+        said = service.chat(WORDS["judge"]["instruction"], masked(report.text[:LONGEST]))
         with understood():
             values = json.loads(re.findall(r"\{[^{}]*\}", said)[-1])
     except RequestError as error:
@@ -41,16 +40,21 @@ def told(text: str, judge: str) -> Told:
             f"The judge {model} failed: {error.said(service.key)}.",
             "Check its address, its model and its key.",
         ) from None
-    given = {name: one_line(one) for name, one in values.items() if isinstance(one, str) and one.strip()}
-    return Told(f"{model} at {urlsplit(address).hostname}", _usable(given))
+    given = {name: one for name, one in values.items() if isinstance(one, str) and one.strip()}
+    return list(_usable(report, given, f"{model} at {urlsplit(address).hostname}"))
 
 
-def _usable(given: dict[str, str]) -> dict[str, str]:
-    values = {}
-    if PATH.fullmatch(given.get("expected", "")):
-        values["expected file"] = given["expected"]
-    if given.get("happened") in WORDS["happened"]:
-        values["what happened"] = given["happened"]
-    with suppress(InputError):
-        values["question"] = check_question(given.get("question", ""))
-    return values
+def _usable(report: Report, given: dict[str, str], by: str) -> Iterator[Fact]:
+    plain = masked(report.text)
+    for kind, key in (("question", "question"), ("target", "expected")):
+        said = given.get(key, "").strip()
+        start = report.text.find(said) if said and said in plain else -1
+        if start < 0 or report.of(kind):
+            continue
+        if kind == "question":
+            try:
+                check_question(said)
+            except InputError:
+                continue
+        line = report.text.count("\n", 0, start) + 1
+        yield Fact(kind, said, start, start + len(said), line, source=f"{by} proposed it")

@@ -12,6 +12,7 @@ WORDS: dict[str, Any] = load_data(__file__, "words.toml")
 """The words that reports use."""
 
 
+@cache
 def pattern(text: str) -> re.Pattern[str]:
     """One of these expressions, which ignore case."""
     return re.compile(text, re.IGNORECASE)

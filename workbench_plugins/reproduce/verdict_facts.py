@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from workbench_plugins.reproduce.report_patterns import WORDS, form, pattern
 
 if TYPE_CHECKING:
-    from workbench_plugins.reproduce.reading import Line
+    from workbench_plugins.reproduce.pasted import Line
 
 MOST = 50
 """Results of a report that are read."""

@@ -1,0 +1,333 @@
+"""Computes the numbers that a report prints again: its arithmetic, its tables, its lists and its scores."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from workbench.errors import InputError
+from workbench.retrieval.fusion import Fusion
+from workbench.systems.catalogue import SYSTEMS
+from workbench_plugins.cases.case_results import CaseRun
+from workbench_plugins.cases.model import Case, CaseLists, CaseMemory, CaseQuestion, CaseSystem, Expected
+from workbench_plugins.cases.running import run_case, with_observations
+from workbench_plugins.decode.decoding import decode
+from workbench_plugins.decode.printed import printed
+from workbench_plugins.engines.presets import fuse
+from workbench_plugins.reproduce.facts import Report
+from workbench_plugins.reproduce.pasted import Line
+from workbench_plugins.reproduce.report_patterns import WORDS, pattern
+from workbench_plugins.reproduce.verdict_facts import number, tables
+
+SUM = re.compile(
+    r"(?<![\w.])([\d.()*/+×·÷−\s-]{5,120}?)\s*[=≈]\s*\**(-?\d+(?:\.\d+)?)(?![\d.]*\d|\s*[*/+×·÷(−-])"
+)
+"""Arithmetic with its result: 0.7 * 0.5 + 0.3 * 0.74 = 0.572."""
+PRINTED = re.compile(r"""\bscore["'`]?\s*[:=]\s*(\d\.\d{1,8})\b""", re.IGNORECASE)
+SCORE = re.compile(r"(?<![\w.])(0\.\d{3,8})(?![\w.]|%)")
+MOST_SUMS, MOST_SCORES = 12, 8
+OPERATORS: Mapping[type, Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+FINAL = re.compile(r"rrf|weighted|final|hybrid|combined|fused|total", re.IGNORECASE)
+DISTANCE, SIMILARITY = (
+    re.compile(r"distance", re.IGNORECASE),
+    re.compile(r"similarity|score|expected", re.IGNORECASE),
+)
+ORDER = re.compile(r"order|rank|sort|reihenfolge|排序|順", re.IGNORECASE)
+LISTED = re.compile(
+    r"[-*]\s+(?:document |doc |note )?(\w[\w./-]{0,60})\W{0,4}[:=]\s*(\d+(?:\.\d+)?)", re.IGNORECASE
+)
+WEIGHTS = re.compile(r'"?weights"?\s*[:=]\s*\[([\d.,\s]{3,200})\]', re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Check:
+    """Something that was computed again: what came of it, and the verdict that follows, if one does."""
+
+    says: str
+    kind: str = ""
+    case: Case | None = None
+
+
+def checks_of(report: Report) -> list[Check]:
+    """What can be computed again of a report, what decides first."""
+    made = [*_lists(report), *_designed(report), *_folded(report), *_same_order(report), *_kept_order(report)]
+    sums = list(_sums(report))
+    return [*made, *_first_places(report), *sums, *([] if sums else _scores(report))]
+
+
+# Arithmetic
+
+
+def computed(text: str) -> float:
+    """The value of plain arithmetic. Raises ValueError for anything else."""
+
+    def value(node: ast.expr) -> float:
+        if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+            return float(node.value)
+        if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
+            return OPERATORS[type(node.op)](value(node.left), value(node.right))
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return -value(node.operand)
+        raise ValueError(text)
+
+    plain = text.translate(str.maketrans("×·÷−", "**/-")).strip()
+    try:
+        return value(ast.parse(plain, mode="eval").body)
+    except (SyntaxError, ZeroDivisionError, RecursionError, MemoryError) as error:
+        raise ValueError(text) from error
+
+
+def _sums(report: Report) -> Iterator[Check]:
+    """The arithmetic of a report, with whether it adds up to what is printed."""
+    found: list[tuple[int, str, str, float]] = []
+    for where, text in _continued(report.lines):
+        for one in SUM.finditer(text):
+            said = one[1].strip()
+            if re.search(r"\d\s*[*/+×·÷−-]\s*[(\d]", said) and "." in said + one[2]:
+                with suppress(ValueError):
+                    found.append((where, said, one[2], computed(said)))
+    right = []
+    for where, said, result, value in found[:MOST_SUMS]:
+        told = printed(result)
+        if abs(value - told.value) <= told.half * 1.001:
+            right.append((where, said, result))
+        else:
+            yield Check(f"Line {where} does not add up: {said} = {value:g}, not {result}.")
+    different = {result for _, _, result in right}
+    said = "; ".join(f"line {where}: {text} = {result}" for where, text, result in right)
+    if len(different) > 1 and report.symptom in ("order", "low", "") and not report.of("outside"):
+        yield Check(
+            f"the arithmetic of the report adds up ({said}). The program itself was not run.",
+            "stand-in",
+        )
+    elif right:
+        yield Check(f"The arithmetic adds up: {said}.")
+
+
+def _continued(lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
+    """The lines, each with those below it that go on with an equals sign."""
+    where, text = 0, ""
+    for one in lines:
+        if where and one.text.startswith(("=", "≈")) and len(text) < 1_000:
+            text += f" {one.text}"
+            continue
+        yield where, text
+        where, text = one.number, one.text
+    yield where, text
+
+
+# Tables
+
+
+def _tables(report: Report) -> list[Any]:
+    return tables(report.lines)
+
+
+def _pairs(report: Report) -> Iterator[tuple[int, list[tuple[float, float]]]]:
+    """Tables with a column of distances and one of similarities or expected values, by their first lines."""
+    for table in _tables(report):
+        columns = [
+            next((place for place, head in enumerate(table.header) if what.search(head)), None)
+            for what in (DISTANCE, SIMILARITY)
+        ]
+        if None not in columns and columns[0] != columns[1]:
+            rows = [[number(row[one]) for one in columns if one is not None] for _, row in table.rows]
+            both = [(row[0], row[1]) for row in rows if row[0] is not None and row[1] is not None]
+            if both:
+                yield table.rows[0][0], both
+
+
+def _designed(report: Report) -> Iterator[Check]:
+    """A distance of 0 where a similarity of 1 is expected, in the table or in the text."""
+    for line, rows in _pairs(report):
+        table = next(one for one in _tables(report) if one.rows[0][0] == line)
+        expected = any("expect" in head.lower() for head in table.header)
+        if expected and any(abs(distance) < 1e-9 and abs(other - 1) < 1e-9 for distance, other in rows):
+            yield Check(
+                f"line {line} compares a distance with a "
+                "similarity. A cosine distance is 1 − similarity: for the same text 0, where that is 1.",
+                "not a relevance bug",
+            )
+
+
+def _folded(report: Report) -> Iterator[Check]:
+    """A table of distances with similarities that grow again where the distance does."""
+    for line, rows in _pairs(report):
+        ordered = sorted(rows)
+        if len(ordered) < 4:
+            continue
+        grows = [(one, other) for one, other in pairwise(ordered) if other[1] > one[1]]
+        falls = [(one, other) for one, other in pairwise(ordered) if other[1] < one[1]]
+        if grows and falls:
+            (near, high), (far, higher) = grows[0]
+            yield Check(
+                f"the conversion in the table of line {line} is not monotonic. "
+                f"A distance of {near:g} gives {high:g}, and {far:g}, which is further, gives {higher:g}. "
+                "The program itself was not run.",
+                "stand-in",
+            )
+
+
+def _same_order(report: Report) -> Iterator[Check]:
+    """Two final scores of the same rows that give the same order, where the report says that they do not."""
+    for table in _tables(report):
+        final = [place for place, head in enumerate(table.header) if FINAL.search(head)]
+        rows = [[_last(row[one]) for one in final] for _, row in table.rows]
+        asked = report.symptom == "order" or ORDER.search(report.title)
+        if not asked or len(final) < 2 or len(rows) < 2 or any(None in row for row in rows):
+            continue
+        names = [row[0] for _, row in table.rows]
+        columns = [[-(row[at] or 0) for row in rows] for at in range(len(final))]
+        orders = [sorted(range(len(rows)), key=one.__getitem__) for one in columns]
+        shown = [", ".join(names[one] for one in order) for order in orders]
+        heads = [table.header[one] for one in final]
+        if len(set(map(tuple, orders))) == 1:
+            yield Check(
+                f"in the table of line {table.rows[0][0]}, {' and '.join(heads)} give "
+                f"the same order, {shown[0]}. So this example does not show a difference between them.",
+                "not reproduced",
+            )
+        else:
+            yield Check(
+                "; ".join(f"{head} gives the order {one}" for head, one in zip(heads, shown, strict=True))
+            )
+
+
+def _last(cell: str) -> float | None:
+    """The number of a cell, or the result of the arithmetic in it."""
+    return number(cell.rpartition("=")[2])
+
+
+# Lists
+
+
+def _lists(report: Report) -> Iterator[Check]:
+    """The lists of two legs, run through the fusion that the report names, and compared number by number."""
+    vector, keyword = (pattern(WORDS["scores"][one]) for one in ("vector", "keyword"))
+    legs = [
+        {one.name: score for one in report.results if (score := one.of(leg)) is not None}
+        for leg in (vector, keyword)
+    ]
+    final = {one.name: score for one in report.results if (score := one.of(FINAL)) is not None}
+    if len(final) < 2 or not all(legs) or legs[0] == legs[1] or not report.system.engine:
+        return
+    names = [report.system.name] if report.system.name else []
+    for run in _fused(report, CaseLists(vector=legs[0], keyword=legs[1]), names):
+        made = {one.chunk.path: one.score for one in run.answers[0].trace.candidates}
+        wrong = [name for name, score in final.items() if not _close(made.get(name), score)]
+        case = with_observations(run)
+        if not wrong and report.symptom == "order" and not run.holds:
+            yield Check(
+                f"the fusion of {run.pipeline.name}, run on the lists of the report, gives each "
+                f"of its {len(final)} scores, and its order.",
+                "reproduced",
+                case,
+            )
+        elif wrong:
+            yield Check(
+                f"The fusion of {run.pipeline.name}, run on the lists of the report, gives {wrong[0]} "
+                f"{made.get(wrong[0], 0.0):.4g}, and not {final[wrong[0]]:g}: another formula or setting."
+            )
+
+
+def _fused(report: Report, lists: CaseLists, names: Sequence[str]) -> Iterator[CaseRun]:
+    target = report.value("target")
+    for name in names:
+        settings = [f"{key}={value}" for key, value in report.settings.items() if key.startswith("fusion.")]
+        wanted = target if target in {**lists.vector, **lists.keyword} else ""
+        if not wanted or name not in SYSTEMS:
+            continue
+        asked = CaseQuestion(
+            question=report.value("question") or "lists", expect=Expected(found=wanted, within=1)
+        )
+        case = Case(
+            title=report.title,
+            system=CaseSystem(name=name, settings=settings),
+            questions=[asked],
+            memory=CaseMemory(lists=lists),
+            known_bug="as reported",
+        )
+        try:
+            yield run_case(case)
+        except InputError:
+            continue
+
+
+def _close(made: float | None, told: float) -> bool:
+    digits = len(f"{told:g}".partition(".")[2])
+    return made is not None and abs(made - told) <= 0.5 * 10**-digits * 1.001
+
+
+def _kept_order(report: Report) -> Iterator[Check]:
+    """Min-max with a weight so large that no other query can change the order of the first one."""
+    weights = WEIGHTS.search(report.text)
+    lines = report.lines
+    minmax = next((one for one in lines if re.search(r"min[_-]?max", one.text, re.IGNORECASE)), None)
+    listed = [(line, found) for line in lines if (found := LISTED.fullmatch(line.text))]
+    if not (weights and minmax and len(listed) > 2 and report.symptom in ("order", "missing")):
+        return
+    first, *others = [float(one) for one in re.findall(r"\d*\.?\d+", weights[1])]
+    scores = sorted((float(found[2]) for _, found in listed), reverse=True)
+    if scores[0] == scores[-1]:
+        return
+    least = min((one - other) / (scores[0] - scores[-1]) for one, other in pairwise(scores))
+    if least * first > sum(others):
+        yield Check(
+            f"these settings cannot do it. Min-max (line {minmax.number}) keeps the order of "
+            f"the scores from line {listed[0][0].number} on. The smallest gap between two of them counts "
+            f"{least * first:.3g}, and the other queries together at most {sum(others):g}. So look before "
+            "the fusion: which documents does each query fetch?",
+            "not reproduced",
+        )
+
+
+# Scores
+
+
+def _of_ranks(fusion: Fusion) -> bool:
+    return all(one.endswith("_rank") for one in fusion.reads())
+
+
+def _first_places(report: Report) -> Iterator[Check]:
+    """A printed score that is the first place of one list, in the fusion of ranks that the report names."""
+    if not report.system.name:
+        return
+    stages = SYSTEMS.named(report.system.name).stages
+    ranked = next((one for one in stages if isinstance(one, Fusion) and _of_ranks(one)), None)
+    said = next(((one, found) for one in report.lines if (found := PRINTED.search(one.text))), None)
+    if not (ranked and said):
+        return
+    line, found = said
+    first = fuse(ranked, {"first": 1.0}, {})[0].score
+    if abs(first - float(found[1])) < 1e-6:
+        yield Check(
+            f"the score {found[1]} of line {line.number} is what {ranked.description} gives to the first hit "
+            f"of one list, whatever its own score is, and the fusion of {report.system.name} is this one. "
+            "Why a list has this hit cannot be seen from the score.",
+            "stand-in",
+        )
+
+
+def _scores(report: Report) -> Iterator[Check]:
+    """The printed scores that one published formula makes, and that chance does not explain."""
+    seen = list(dict.fromkeys(one for line in report.lines for one in SCORE.findall(line.text)))
+    for one in seen[:MOST_SCORES]:
+        found = decode([one])
+        if not found.claimed:
+            continue
+        best = found.claimed[0]
+        used = f" (as in {', '.join(best.used_by[:2])})" if best.used_by else ""
+        low = report.symptom == "low" and "rank" in best.ways[0].text
+        bound = " However well a note matches, such a sum of ranks is as small as this." if low else ""
+        yield Check(f"{one} = {best.ways[0].text}{used}.{bound}", "stand-in" if low else "")

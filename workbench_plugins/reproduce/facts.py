@@ -1,0 +1,113 @@
+"""What a report says: facts with their places in it, and what may be one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from workbench_plugins.cases.model import CaseNote
+from workbench_plugins.reproduce.pasted import Line
+from workbench_plugins.reproduce.verdict_facts import Scored
+
+GIVEN = "given"
+"""The source of a fact that the user gave."""
+
+KINDS = {
+    "question": "a question whose answer is wrong",
+    "question that works": "a question whose answer is right",
+    "target": "the file that should be in the answer",
+    "note": "the text of a note",
+    "engine": "the program",
+    "release": "its release",
+    "setting": "a setting",
+    "result": "a result with its scores",
+    "symptom": "what happened",
+    "mechanism": "words that name a known mechanism",
+    "outside": "words that say that it is not about ranking",
+    "image": "a picture, which is not read",
+}
+"""The kinds of facts."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something that a report says: its kind, its words, and their place in the report.
+
+    `name` says which setting, symptom, mechanism or engine it is. `line` counts from 1. `source` is empty for
+    what the report says, GIVEN for what the user gave, or the name of a language model that proposed it.
+    """
+
+    kind: str
+    value: str
+    start: int = 0
+    end: int = 0
+    line: int = 0
+    name: str = ""
+    source: str = ""
+
+    def where(self, file: str) -> str:
+        """The place as an editor understands it, or who said it."""
+        return f"{file}:{self.line}" if self.line else self.source
+
+
+@dataclass(frozen=True)
+class System:
+    """The system that a report is about: its name here, empty if none is known, and the program's name.
+
+    `exact` says that the system behaves as the release that the report names, or was given by the user.
+    """
+
+    name: str = ""
+    engine: str = ""
+    exact: bool = False
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report as it was read: its text, its title, facts, and what may be a fact, the likeliest first."""
+
+    text: str
+    lines: tuple[Line, ...]
+    title: str
+    facts: tuple[Fact, ...]
+    candidates: tuple[Fact, ...] = ()
+    system: System = System()
+    notes: tuple[CaseNote, ...] = ()
+    results: tuple[Scored, ...] = ()
+    references: tuple[str, ...] = ()
+
+    def of(self, kind: str) -> list[Fact]:
+        """The facts of a kind, what was given first."""
+        return sorted((one for one in self.facts if one.kind == kind), key=lambda one: not one.source)
+
+    def value(self, kind: str) -> str:
+        """What the first fact of a kind says; empty if there is none."""
+        return next((one.value for one in self.of(kind)), "")
+
+    @property
+    def symptom(self) -> str:
+        """What happened, as a word: missing, order, noise, limit or low; empty if it was not read."""
+        return next((one.name for one in self.of("symptom")), "")
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The settings by their names."""
+        return {one.name: one.value for one in reversed(self.of("setting"))}
+
+    def with_given(
+        self, *facts: Fact, notes: tuple[CaseNote, ...] = (), system: System | None = None
+    ) -> Report:
+        """The report with what the user gave, which stands in place of what was read of the same kind."""
+        single = {one.kind for one in facts} - {"setting", "note"}
+        named = {one.name for one in facts if one.kind == "setting"}
+        kept = [
+            one
+            for one in self.facts
+            if one.kind not in single and not (one.kind == "setting" and one.name in named)
+        ]
+        return replace(
+            self,
+            facts=(*facts, *kept),
+            notes=notes or self.notes,
+            system=system or self.system,
+        )

@@ -1,0 +1,331 @@
+"""Says what can be said of a report: only what was read or given, and what was then computed.
+
+*Reproduced* needs the question, the system with its release and what happened from the report, and a run that
+does it. What we make ourselves, a memory, is made in three ways, and the outcome must not depend on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from workbench.errors import InputError
+from workbench.records import Fate
+from workbench.retrieval.query import content_words, unicode_words
+from workbench.safe_text import counted
+from workbench_plugins.cases.case_index import opened_memory
+from workbench_plugins.cases.case_results import CaseRun
+from workbench_plugins.cases.making import carried, case_of_specimen
+from workbench_plugins.cases.model import (
+    Case,
+    CaseMemory,
+    CaseNote,
+    CaseQuestion,
+    CaseSystem,
+    Expected,
+    environment,
+)
+from workbench_plugins.cases.running import pipeline_of_case, run_case, with_observations
+from workbench_plugins.engines.museum import specimen
+from workbench_plugins.reproduce.checks import Check, checks_of
+from workbench_plugins.reproduce.facts import Report
+from workbench_plugins.reproduce.report_patterns import WORDS
+
+REPRODUCED, STAND_IN, NOT_REPRODUCED = "reproduced", "stand-in", "not reproduced"
+NEEDS, NOT_RANKING = "needs", "not a relevance bug"
+EXIT_CODES = {REPRODUCED: 0, NOT_REPRODUCED: 1, NEEDS: 10, STAND_IN: 11, NOT_RANKING: 12}
+"""The exit code of each verdict; 2, 3 and 4 are those of errors."""
+
+HEADLINES = {
+    REPRODUCED: "Reproduced",
+    STAND_IN: "Shown on a stand-in, which is not a reproduction",
+    NOT_REPRODUCED: "Not reproduced",
+    NEEDS: "Needs an answer",
+    NOT_RANKING: "Not a relevance bug",
+}
+
+MADE = "memory/answer.md"
+"""The file that we write where the report has no note."""
+LARGER = 20
+"""The limit with which a smaller one is compared."""
+FLOORS = (0.1, 0.2, 0.3)
+"""The floors for a score that is said to be as low as noise, made in three ways as a memory is."""
+NEUTRAL: list[str] = WORDS["memories"]["neutral"]
+"""Sentences that have nothing to do with a question."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What can be said of a report: a kind, a sentence, more sentences, and a case if there is one.
+
+    `ask` are the questions to send back to whoever wrote the report.
+    """
+
+    kind: str
+    says: str
+    report: Report
+    more: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+    case: Case | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the command."""
+        return EXIT_CODES[self.kind]
+
+
+def verdict_of(report: Report) -> Verdict:
+    """The verdict on a report. Raises InputError for a system or a setting of the user that is not there."""
+    if said := contradiction(report):
+        return needs(report, said)
+    checks = checks_of(report)
+    if outside := _outside(report, checks):
+        return outside
+    if decided := next((one for one in checks if one.kind), None):
+        return _decided(decided, report, checks)
+    ran = _ran(report)
+    if ran and ran.kind == REPRODUCED:
+        return replace(ran, more=(*ran.more, *_said(checks)))
+    if shown := _stand_in(report):
+        more = (ran.says,) if ran else ()
+        return replace(shown, more=(*shown.more, *more, *_said(checks)))
+    if ran:
+        return replace(ran, more=(*ran.more, *_said(checks)))
+    return replace(needs(report), more=_said(checks))
+
+
+def _decided(check: Check, report: Report, checks: Sequence[Check]) -> Verdict:
+    says = f"{HEADLINES[check.kind]}: {check.says}"
+    return Verdict(check.kind, says, report, _said(checks, check), case=check.case)
+
+
+def _said(checks: Sequence[Check], without: Check | None = None) -> tuple[str, ...]:
+    return tuple(one.says[0].upper() + one.says[1:] for one in checks if one is not without)
+
+
+# What is missing
+
+
+def contradiction(report: Report) -> str:
+    """Where a report says of one question both that it fails and that it works; empty if it does not."""
+    works = {one.value: one for one in report.of("question that works") if one.line}
+    for one in report.of("question"):
+        other = works.get(one.value)
+        if other and one.name == "fails" and not one.source:
+            return (
+                f"line {one.line} says that this question fails and line {other.line} that it works: "
+                f"which command and which settings does each of them have?"
+            )
+    return ""
+
+
+def needs(report: Report, said: str = "") -> Verdict:
+    """What is missing for a verdict, and the questions to send back."""
+    ask = [said] if said else []
+    if not report.of("question") and not said:
+        image = next((one.line for one in report.of("image")), 0)
+        where = f" It may be in the picture of line {image}: please type it." if image else ""
+        ask.append(f"Which words exactly did you search for, and which file or text should have come?{where}")
+    if not report.symptom:
+        ask.append("What came instead: nothing, another file first, or unrelated results?")
+    if not report.system.exact and not said:
+        version = report.value("release")
+        named = f"You name {report.system.engine}. " if report.system.engine else ""
+        ask.append(
+            f"{named}Which version is it, and with which search settings (mode, threshold, limit, weights)?"
+            if not version
+            else f"{named}{version} cannot be run here. Can you show the scores of each leg?"
+        )
+    if report.of("question") and report.symptom in ("missing", "order", "limit") and not report.notes:
+        ask.append(
+            "Can you paste the text of the note that should have come, and of the one that came instead?"
+        )
+    missing = said or f"{counted(len(ask), 'fact')} missing"
+    return Verdict(NEEDS, f"Needs an answer: {missing}.", report, ask=tuple(ask))
+
+
+def _outside(report: Report, checks: Sequence[Check]) -> Verdict | None:
+    """Not a relevance bug, where the report says so, or where its own numbers do."""
+    designed = next((one for one in checks if one.kind == NOT_RANKING), None)
+    if designed:
+        return _decided(designed, report, checks)
+    said, mechanisms = report.of("outside"), report.of("mechanism")
+    first = min((one.line for one in report.facts if one.line), default=0)
+    titled = [one for one in said if one.value in report.title]
+    if not said or (mechanisms and not titled) or any(not one.line for one in report.of("question")):
+        return None
+    one = (titled or said)[0]
+    if one.name in ("speed", "error") and report.symptom and one.line != first and not titled:
+        return None
+    told = WORDS["outside"][one.name]
+    where = f"line {one.line} says “{one.value}”"
+    return Verdict(
+        NOT_RANKING, f"Not a relevance bug, but {told['says']}: {where}.", report, ask=(told["ask"],)
+    )
+
+
+# A mechanism in another engine
+
+
+def _stand_in(report: Report) -> Verdict | None:
+    """The mechanism that the report names, shown by a specimen of the museum that does the same thing."""
+    for one in report.of("mechanism"):
+        told = WORDS["mechanism"][one.name]
+        titled = not report.symptom and one.value in report.title
+        if report.symptom not in told["shows"] and not titled:
+            continue
+        run = specimen(one.name).run()
+        if not run.shows:
+            continue
+        shown = run.specimen
+        try:
+            case = case_of_specimen(shown)
+        except InputError:
+            case = None
+        says = (
+            f"{HEADLINES[STAND_IN]}: line {one.line} says “{one.value}”, and the specimen {shown.name} shows "
+            f"a mechanism that does this. {shown.mechanism}"
+        )
+        sides = " ".join(f"{name}: {_answer(answer)}." for name, _, answer, _ in run.by_side)
+        more = (f"{shown.world}; {shown.expected}. {sides}", f"Run it: workbench museum {shown.name}")
+        return Verdict(STAND_IN, says, report, more, case=case)
+    return None
+
+
+def _answer(answer: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {score:.3g}" for name, score in list(answer.items())[:3]) or "nothing"
+
+
+# A run
+
+
+def _ran(report: Report) -> Verdict | None:
+    """The run of what was read, if the question, the exact system and what happened were read or given."""
+    asked = report.value("question")
+    if not (asked and report.system.name and report.system.exact and report.symptom):
+        return None
+    if not report.notes and report.symptom in ("order", "limit"):
+        return None
+    try:
+        worlds = [(_case(report, memory, floor)) for memory, floor in _worlds(report)]
+        runs = [run_case(one, pipeline_of_case(one.system)) for one in worlds]
+    except InputError:
+        return None  # a setting that this system does not have
+    shown = [shows(one, report.symptom) for one in runs]
+    name = runs[0].pipeline.name
+    happens = f"on {name}, {WORDS['memories']['happened'][report.symptom]}"
+    if report.notes:
+        own = f"with {counted(len(report.notes), 'note')} of the report"
+        kind = REPRODUCED if all(shown) else NOT_REPRODUCED
+        says = (
+            f"Reproduced: {happens}, {own}."
+            if all(shown)
+            else f"Not reproduced: on {name}, {own}, it does not happen."
+        )
+        return Verdict(kind, says, report, case=_whole(runs[0], report))
+    if all(shown) and _explained(report):
+        says = f"Reproduced: {happens}, whatever the memory is (three were tried, which are ours)."
+        return Verdict(REPRODUCED, says, report, case=_whole(runs[0], report))
+    return None
+
+
+def _explained(report: Report) -> bool:
+    """Whether no memory or model of ours decides: a score that a formula bounds, or the named mechanism.
+
+    A missing file depends on the vectors of the reporter's model unless the report names the mechanism.
+    """
+    return report.symptom in ("low", "noise") or bool(report.of("mechanism"))
+
+
+def _worlds(report: Report) -> Iterator[tuple[CaseMemory, float]]:
+    """The memory of the report, or three that are made, each with a floor for low scores."""
+    if report.notes:
+        yield from ((CaseMemory(notes=list(report.notes)), floor) for floor in FLOORS)
+        return
+    if report.symptom == "noise":
+        yield from (
+            (CaseMemory(notes=others(count)), floor) for count, floor in zip((1, 3, 8), FLOORS, strict=True)
+        )
+        return
+    asked = [report.value("question"), *(one.value for one in report.of("question that works"))]
+    words = ", ".join(content_words(unicode_words(" ".join(asked))) or asked)
+    path = report.value("target") if report.value("target").endswith((".md", ".txt")) else MADE
+    texts = (
+        f"Note on {' and '.join(one.rstrip('?？ ') for one in asked)}: it is settled.",
+        f"{NEUTRAL[0]}\n{NEUTRAL[1]}\nSettled: {words}.\n{NEUTRAL[2]}",
+        f"Settled: {words}.",
+    )
+    for text, count, floor in zip(texts, (0, 3, 8), FLOORS, strict=True):
+        yield CaseMemory(notes=[CaseNote(path=path, text=f"{text}\n"), *others(count)]), floor
+
+
+def others(count: int) -> list[CaseNote]:
+    """So many neutral notes."""
+    return [CaseNote(path=f"memory/other-{n + 1}.md", text=f"{NEUTRAL[n]}\n") for n in range(count)]
+
+
+def _case(report: Report, memory: CaseMemory, floor: float) -> Case:
+    """A case of the questions that fail, and of one that works where the report contrasts the two."""
+    system = CaseSystem(name=report.system.name)
+    for name, value in report.settings.items():
+        if name in ("min_score", "limit"):
+            system = system.with_changes(**{name: float(value) if name == "min_score" else int(float(value))})
+        else:
+            system = system.with_changes(settings=[*system.settings, f"{name}={value}"])
+    if report.symptom == "low" and system.min_score is None:
+        system = system.with_changes(min_score=floor)
+    target = _target(report, memory)
+    expected = {
+        "missing": Expected(found=target),
+        "low": Expected(found=target),
+        "order": Expected(found=target, within=1),
+        "noise": Expected(nothing=True),
+        "limit": Expected(same_as=system.with_changes(limit=LARGER), within=1),
+    }[report.symptom]
+    questions = [CaseQuestion(question=report.value("question"), expect=expected)]
+    if report.symptom == "missing":
+        works = [one.value for one in report.of("question that works")][:1]
+        questions += [CaseQuestion(question=one, expect=Expected(found=target)) for one in works]
+    return Case(system=system, questions=questions, memory=memory)
+
+
+def _target(report: Report, memory: CaseMemory) -> str:
+    """The file that should be found: the one that is named, or the note nearest to the question."""
+    notes = memory.notes or []
+    named = report.value("target")
+    said = next((one.path for one in notes if named and named in (one.path, one.whole.strip())), "")
+    asked = set(unicode_words(report.value("question").lower()))
+    nearest = max(notes, key=lambda one: len(asked & set(unicode_words(one.whole.lower()))))
+    return said or nearest.path
+
+
+def shows(run: CaseRun, symptom: str) -> bool:
+    """Whether what was reported happens, and the question that works does.
+
+    For an order, another file must be in the answer; for a low score, the floor must be what drops the file.
+    """
+    first, *works = run.answers
+    if symptom == "order" and not first.trace.results:
+        return False
+    if symptom == "low" and first.observed.fate != Fate.BELOW_FLOOR.value:
+        return False
+    return not first.holds and all(one.holds for one in works)
+
+
+def _whole(run: CaseRun, report: Report) -> Case:
+    """The case as it is saved: with vectors, observations, and what was read."""
+    with opened_memory(run.case) as index:
+        memory, model, questions = carried(run.case.questions, index, "float32")
+    read = [f"{one.kind}: {one.value} ({one.where('line')})" for one in report.facts]
+    made = [] if report.notes else ["The notes are ours; with three different memories, the same happens."]
+    whole = run.case.with_changes(
+        title=report.title,
+        note="\n".join([*made, "Read of the report:", *read]),
+        references=list(report.references),
+        known_bug="" if run.holds else "as reported",
+        memory=memory,
+        model=model,
+        questions=questions,
+        environment=environment(),
+    )
+    return with_observations(run_case(whole))
