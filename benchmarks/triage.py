@@ -1,7 +1,9 @@
-"""How often triage is right on public issues: `python -m benchmarks.triage [--choose]`.
+"""How often triage is right on public issues: `python -m benchmarks.triage [--choose | --rates]`.
 
 The issues are split by a checksum of their references. Margin and floor are chosen on one half (--choose
-prints several), and the figures are those of the other half. Title and body are asked apart, too.
+prints several), and the figures are those of the other half. Title and body are asked apart, too. --rates
+leaves out one project at a time: the lowest score from which 19 of 20 of the others are right is what is
+called clear, and the project is judged by it.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ TESTS = Path(__file__).parent.parent / "tests"
 class Issue(NamedTuple):
     """An issue: its title and body, the symptoms that are right, and the half that it belongs to."""
 
+    project: str
     title: str
     body: str
     fits: list[str]
@@ -37,7 +40,8 @@ def issues() -> list[Issue]:
     every = []
     for name, (text, fits) in found.items():
         title, _, body = text.lstrip("# ").partition("\n")
-        every.append(Issue(title, body.strip(), fits, hashlib.sha256(name.encode()).digest()[0] % 2 == 0))
+        half = hashlib.sha256(name.encode()).digest()[0] % 2 == 0
+        every.append(Issue(name.partition("#")[0].lower(), title, body.strip(), fits, half))
     return every
 
 
@@ -61,9 +65,39 @@ def figures(every: list[Issue], part: str, embedder: LocalEmbedder) -> str:
     return f"known {known}/{len(about)}, first {first}, among three {three}; refused {refused}/{others}"
 
 
+def rates(every: list[Issue], embedder: LocalEmbedder) -> str:
+    """How often what is called clear, and what is called likely, is right in a project that is left out."""
+    judged = []
+    for one in every:
+        told = triage.triage(f"{one.title}\n{one.body}".strip(), embedder)
+        if told.known:
+            judged.append((one.project, told.fits[0].score, told.fits[0].symptom.name in one.fits))
+    counts = {"clear": [0, 0], "likely": [0, 0]}
+    for project, score, right in judged:
+        others = [one for one in judged if one[0] != project]
+        found = counts["clear" if score >= lowest(others) else "likely"]
+        found[0] += right
+        found[1] += 1
+    projects = len({one.project for one in every})
+    said = ", ".join(f"{name} right in {right} of {of}" for name, (right, of) in counts.items())
+    return f"{said}; {len(every)} issues of {projects} projects"
+
+
+def lowest(judged: list[tuple[str, float, bool]]) -> float:
+    """The lowest score from which at least 19 of 20 are right."""
+    for percent in range(50, 100):
+        right = [one[2] for one in judged if one[1] >= percent / 100]
+        if right and sum(right) >= 0.95 * len(right):
+            return percent / 100
+    return 1.0
+
+
 def main() -> None:
     """Prints the figures of the half that is reported, or of the other one for several margins."""
     embedder = LocalEmbedder()
+    if "--rates" in sys.argv:
+        print(rates(issues(), embedder))
+        return
     choose = "--choose" in sys.argv
     half = [one for one in issues() if one.chosen_on == choose]
     for margin in (-0.1, -0.05, 0.0, 0.05, 0.1) if choose else (triage.MARGIN,):

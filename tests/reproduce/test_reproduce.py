@@ -194,6 +194,7 @@ NOTE = "memory/tea.md:\n```\nThe kettle was descaled.\n```\n"
         ),
         (f"# No results\nOpenClaw 2026.2.13\nQuery: kettle descaled\n{NOTE}", "not reproduced"),
         ("# No results\nOpenClaw 2026.2.13\nQuery: kettle descaled", "needs"),
+        (f"# No results\nOpenClaw 2026.2.13\nQuery: bus timetable\n{NOTE}", "needs"),
         (f"# No results\nQuery: kettle descaled\n{NOTE}", "needs"),
         ("# Memory index is stale after an update: no results", "not a relevance bug"),
         ("# Search is very slow\nA search takes 40 seconds.", "not a relevance bug"),

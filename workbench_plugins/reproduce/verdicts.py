@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from workbench.errors import InputError
+from workbench.memory.embedding.local import PACKAGED_MODEL
 from workbench.records import Fate
 from workbench.retrieval.query import content_words, unicode_words
 from workbench.safe_text import counted
@@ -204,6 +205,8 @@ def _ran(report: Report) -> Verdict | None:
     asked = report.value("question")
     if not (asked and report.system.name and report.system.exact and report.symptom):
         return None
+    if report.symptom in ("order", "limit", "missing") and report.notes and not _about(report):
+        return None  # the notes of the report are about something else
     if not report.notes and report.symptom in ("order", "limit"):
         return None
     try:
@@ -215,7 +218,7 @@ def _ran(report: Report) -> Verdict | None:
     name = runs[0].pipeline.name
     happens = f"on {name}, {WORDS['memories']['happened'][report.symptom]}"
     if report.notes:
-        own = f"with {counted(len(report.notes), 'note')} of the report"
+        own = f"with {counted(len(report.notes), 'note')} of the report and vectors of {PACKAGED_MODEL}"
         kind = REPRODUCED if all(shown) else NOT_REPRODUCED
         says = (
             f"Reproduced: {happens}, {own}."
@@ -227,6 +230,17 @@ def _ran(report: Report) -> Verdict | None:
         says = f"Reproduced: {happens}, whatever the memory is (three were tried, which are ours)."
         return Verdict(REPRODUCED, says, report, case=_whole(runs[0], report))
     return None
+
+
+def _about(report: Report) -> bool:
+    """Whether the target is one of the notes, or a note shares a word or a sign with the question."""
+    asked = report.value("question").lower()
+    words = set(content_words(unicode_words(asked))) | {one for one in asked if ord(one) > 0x2E80}
+    told = [(one.path, one.whole) for one in report.notes]
+    named = report.value("target")
+    return any(
+        named in (path, text.strip()) or any(word in text.lower() for word in words) for path, text in told
+    )
 
 
 def _explained(report: Report) -> bool:
