@@ -19,8 +19,8 @@ BESIDE = (
 ROOMS = (*BESIDE, "memory", "retrieval", "systems", "measure", "views", "cli")
 
 LATE = {
-    "distributed", "httpx2", "itables", "json5", "openvino", "pandas", "pymilvus", "sentence_transformers",
-    "tenacity", "tokenizers", "torch", "transformers",
+    "distributed", "httpx2", "itables", "json5", "openvino", "pandas", "plotly", "pymilvus",
+    "sentence_transformers", "tenacity", "tokenizers", "torch", "transformers",
 }  # fmt: skip
 """Libraries that are slow to load, or that an extra brings: they are imported when they are first needed."""
 
@@ -90,7 +90,8 @@ def test_the_imports_of_the_heart_run_one_way() -> None:
 
 
 def test_heavy_libraries_are_imported_when_they_are_needed() -> None:
-    files = [file for file in FILES if file.name != "openvino_engine.py"]  # which is itself imported late
+    late = {"openvino_engine.py", "figures.py"}  # which are themselves imported late
+    files = [file for file in FILES if file.name not in late]
     at_once = {(name_of(file), one.module) for file in files for one in imports_of(file) if one.at_once}
     assert {pair for pair in at_once if pair[1].split(".")[0] in LATE} == set()
 

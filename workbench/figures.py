@@ -400,10 +400,31 @@ def scores(
     `shape` is a histogram, the cumulative share (ecdf), or one mark for each number (strip). `axis` names the
     numbers. Raises InputError if there is no number, and for an unknown shape.
     """
+    given = {RIGHT: (BLUE, right), OTHER: (GREY, other), UNANSWERABLE: (VERMILION, unanswerable)}
+    return _distributions(given, threshold, shape, axis)
+
+
+def stated(
+    answerable: ArrayLike,
+    unanswerable: ArrayLike,
+    threshold: float | None = None,
+    shape: Shape = "histogram",
+    axis: str = "stated probability of an answer",
+) -> Figure:
+    """How one number for each question lies around a threshold, such as a stated probability of an answer.
+
+    Both are flat arrays with one number a question; otherwise as `scores`.
+    """
+    given = {"answerable questions": (BLUE, answerable), "unanswerable questions": (VERMILION, unanswerable)}
+    return _distributions(given, threshold, shape, axis)
+
+
+def _distributions(
+    given: Mapping[str, tuple[str, ArrayLike]], threshold: float | None, shape: Shape, axis: str
+) -> Figure:
     if shape not in _SHAPES:
         raise InputError(f"There is no shape {shape!r}.", f"Choose one of {', '.join(_SHAPES)}.")
     limit = threshold if threshold is not None and math.isfinite(threshold) else None
-    given = {RIGHT: (BLUE, right), OTHER: (GREY, other), UNANSWERABLE: (VERMILION, unanswerable)}
     groups = [_group(name, colour, values) for name, (colour, values) in given.items()]
     groups = [one for one in groups if one.values.size]
     _finite(np.concatenate([one.values for one in groups] or [np.empty(0)]), "score")
@@ -646,9 +667,9 @@ def answered(
 ) -> Figure:
     """Questions that hit against unanswerable questions with no result, as the floor of each system moves.
 
-    The points of a curve are (no result, hits); `own` is the point of each system's own floor, a star.
+    The points of a curve are (hits, no result); `own` is the point of each system's own floor, a star.
     """
-    x, y = f"unanswerable questions of {unanswerable} with no result", f"questions of {questions} that hit"
+    x, y = f"questions of {questions} that hit", f"unanswerable questions of {unanswerable} with no result"
     made = lines(curves, x, y)
     for name, colour in zip(curves, cycle(COLOURS), strict=False):
         if name in own:

@@ -19,7 +19,7 @@ from workbench_plugins.diagnose.diagnosis import FORMAT, diagnose
 from workbench_plugins.runs.recorder import NoMemory, Recorder
 
 TEXT = (PROJECT / "docs" / "measuring.md").read_text(encoding="utf-8")
-_, FIRST, RECORDED, PGVECTOR = re.findall(r"^```python\n(.*?)^```$", TEXT, re.M | re.S)
+_, FIGURE, FIRST, RECORDED, PGVECTOR = re.findall(r"^```python\n(.*?)^```$", TEXT, re.M | re.S)
 ASKED = QuestionSet(questions=(Question(question="rooibos tea", target="memory/tea.md"),))
 
 
@@ -27,6 +27,11 @@ def run(block: str, **names: Any) -> dict[str, Any]:
     names["Recorder"] = Recorder
     exec(compile(block, "docs/measuring.md", "exec"), names)
     return names
+
+
+def test_the_block_of_a_figure_draws_plain_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    run(FIGURE)
+    assert "right file (2 of 2 pass)" in capsys.readouterr().out
 
 
 def test_the_first_block_puts_a_function_beside_a_system(

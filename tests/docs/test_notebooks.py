@@ -44,7 +44,7 @@ MINUTES_A_WIDGET = 2
 WIDGETS = re.compile(r"^from workbench\S*(widgets?|explorer)\b", re.M)
 MINUTES_AN_EXERCISE = 10
 MOST_CELLS, MOST_LINES, MOST_MINUTES = 24, 14, 25
-PICTURE = re.compile(r"(wb\.(bar_chart|line_chart|explain)|picture|[A-Z]\w+)\(|lab$")
+PICTURE = re.compile(r"(plots\.\w+|wb\.explain|\w+\.plot|[A-Z]\w+)\(|lab$")
 """The last line of a cell that shows a picture or a widget."""
 
 ALWAYS_USEFUL = {"wb.open_index", "wb.load_questions", "wb.system", "wb.show"}

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations, permutations
 from math import factorial, sqrt
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from workbench.retrieval.pipeline import Pipeline, Running, before, check_pipeli
 from workbench.retrieval.query import BLANKS, check_question
 from workbench.safe_text import counted
 from workbench.tables import Line, Part, Table, Types, numbers, tidy
+
+if TYPE_CHECKING:
+    from workbench.figures import Figure
 
 LAYOUT = "layout"
 """The name under which the layout of a pipeline counts as a slot, as in `Pipeline.diff`."""
@@ -364,6 +367,14 @@ class Blame(Tabular):
         rest = len(self.flips) - SHOWN_FLIPS
         more = [f"{counted(rest, 'more question')}; {all_flips}."] if rest > 0 else []
         return ["", table, *more]
+
+    def plot(self) -> Figure:
+        """How the shares of the changes lead from one system to the other: a figure of plotly."""
+        from workbench import figures  # which loads plotly
+
+        before, after = (self.one.name, float(self.before)), (self.other.name, float(self.after))
+        shares = {one.name: float(one.share) for one in self.by_share}
+        return figures.waterfall(before, shares, after, f"{self.measure} of {self.questions} questions")
 
     def observations(self) -> Table:
         """One row for each change."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,12 +14,16 @@ from workbench.measure.questions import Control, Question, QuestionSet
 from workbench.measure.resampling import rate_interval, wilson_interval
 from workbench.progress import progress_bar
 from workbench.records import Tabular, Trace
+from workbench.retrieval.cutoff import EvidenceFloor
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import VectorLeg, legs_of
 from workbench.retrieval.pipeline import Pipeline, check_pipeline, search
 from workbench.retrieval.query import BLANKS
 from workbench.safe_text import one_line
 from workbench.tables import ABSENT, Part, Table, Types, numbers, tidy
+
+if TYPE_CHECKING:
+    from workbench.figures import Figure
 
 PASSING = 3
 """A file passes if at least this many of its questions hit, as in openclaw#16021."""
@@ -169,6 +173,13 @@ class Evaluation(Tabular):
         """The figures, and the hits by kind of question."""
         return Evaluations([self]).view()
 
+    def plot(self) -> Figure:
+        """What the floor compares, by file, and what it lets pass: a figure of plotly."""
+        from workbench.measure.thresholds import evidence_figure, scores  # which import this module
+
+        has_two = any(isinstance(one, EvidenceFloor) for one in self.pipeline.stages)
+        return evidence_figure(self) if has_two else scores(self).plot()
+
     def observations(self) -> Table:
         """One row for each question and each control."""
         return Evaluations([self]).observations()
@@ -236,6 +247,17 @@ class Evaluations(list[Evaluation], Tabular):
         heads = numbers(*map(str, self[0].measures))
         rows = [(one.pipeline.name, *(f"{mean:.3f}" for mean in one.by_measure.values())) for one in self]
         return ["", "means over all questions", Table("", ["system", *heads], rows)]
+
+    def plot(self) -> Figure:
+        """Hits against unanswerable questions with no result, as each floor moves: a figure of plotly.
+
+        Raises InputError without an evaluation.
+        """
+        from workbench.measure.thresholds import answered  # which imports this module
+
+        if not self:
+            raise InputError("There is nothing to draw.", "Evaluate one system or more.")
+        return answered(self)
 
     def observations(self) -> Table:
         """One row for each question and each control of each pipeline."""

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from workbench.records import KEPT, Fate, Tabular, Trace
 from workbench.retrieval.explain import explain
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.tables import Line, Part, Table, Types, numbers, tidy
+
+if TYPE_CHECKING:
+    from workbench.figures import Figure
 
 MISSED: Types = {"system": "str", "fate": "str", "question": "str", "kind": "str", "target": "str"}
 SURVIVED: Types = {
@@ -177,6 +180,10 @@ class Survival(Tabular):
         """One line per step: the number of questions whose target is left."""
         return Survivals([self]).view()
 
+    def plot(self) -> Figure:
+        """The number of questions whose target is left after each step: a figure of plotly."""
+        return Survivals([self]).plot()
+
     def observations(self) -> Table:
         """One row for each question."""
         return Survivals([self]).observations()
@@ -189,6 +196,13 @@ class Survivals(list[Survival], Tabular):
         """One line per step, one column per system: the number of questions whose target is left."""
         rows = [(step.description, *(str(one.count(step)) for one in self)) for step in SurvivalStep]
         return [Table("", ["questions whose target is", *numbers(*(one.system for one in self))], rows)]
+
+    def plot(self) -> Figure:
+        """The number of questions whose target is left after each step: a figure of plotly."""
+        from workbench import figures  # which loads plotly
+
+        left = {one.system: [one.count(step) for step in SurvivalStep] for one in self}
+        return figures.survival(left, [step.description for step in SurvivalStep])
 
     def observations(self) -> Table:
         """One row for each question of each evaluation."""

@@ -15,5 +15,6 @@ from workbench.figures import lines as lines
 from workbench.figures import ranks as ranks
 from workbench.figures import reliability as reliability
 from workbench.figures import scores as scores
+from workbench.figures import stated as stated
 from workbench.figures import survival as survival
 from workbench.figures import waterfall as waterfall

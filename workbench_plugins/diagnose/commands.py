@@ -205,10 +205,10 @@ def sweep(
         found = run_sweep(pipeline, axes, asked, opened, one_at_a_time, measure, workers)
     if figure is not None:
         from workbench.memory.files import replaced
-        from workbench_plugins.diagnose.figures import sweep_figure
+        from workbench.views.plotlyjs import figure_page
 
         with replaced(figure) as file:
-            file.write(sweep_figure(found).page)
+            file.write(figure_page(f"Sweep of {pipeline.name}", found.plot().spec))
     print_output(found, as_json)
 
 

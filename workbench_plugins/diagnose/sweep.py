@@ -34,11 +34,15 @@ from workbench.tables import ABSENT, Part, Table, Types, numbers, tidy
 from workbench_plugins.diagnose.parameters import setting_text
 
 if TYPE_CHECKING:
+    from workbench.figures import Figure
     from workbench_plugins.stores.cluster import Cluster
 
 MOST_SETTINGS = 100_000
 """A sweep takes so many settings at most."""
 FORM = "Write slot.parameter=from:to:steps, such as fusion.vector=0:1:11, or a list: query.join=AND,OR"
+
+RIGHT, SILENT = "right answers", "of them unanswerable"
+"""What a cell of the map counts."""
 
 Setting = tuple[str, ...]
 """One value for each axis, as it would be typed."""
@@ -347,6 +351,36 @@ class Sweep(Tabular):
             lines.append(f"The stages ran for each question and setting, since {self.by_stages}.")
         return [*lines, "", settings_table(self), "", *verdict(self)]
 
+    def plot(self) -> Figure:
+        """A cell for each setting of two axes, darker with more right answers: a figure of plotly.
+
+        With more axes, each cell shows its best other setting. One axis has two rows: the right answers, and
+        those that are unanswerable questions without a result. Raises InputError for a sweep that moved one
+        parameter at a time: it has no map.
+        """
+        from workbench import figures  # which loads plotly
+
+        right, chosen = right_answers(self).tolist(), self.settings[best(self)]
+        first, others = self.axes[0], self.axes[1:]
+        cells: dict[tuple[str, str], float] = {}
+        if not others:
+            silent = self.silent[:-1].sum(axis=1).tolist()
+            for name, counts in ((SILENT, silent), (RIGHT, right)):
+                cells |= {(one, name): count for (one,), count in zip(self.settings, counts, strict=True)}
+            places = {"now": (self.now[0], RIGHT), "★": (chosen[0], RIGHT)}
+            return figures.heat_map(cells, first.name, "", RIGHT, _marks(places))
+        for setting, count in zip(self.settings, right, strict=True):
+            cells[setting[0], setting[1]] = max(count, cells.get((setting[0], setting[1]), 0.0))
+        if any((one, other) not in cells for one in first.values for other in others[0].values):
+            raise InputError(
+                "A sweep of one parameter at a time has no map.",
+                "Sweep the grid, or print the table of settings.",
+            )
+        places = {"now": (self.now[0], self.now[1]), "★": (chosen[0], chosen[1])}
+        rest = ", ".join(one.name for one in others[1:])
+        unit = f"{RIGHT} (best over {rest})" if rest else RIGHT
+        return figures.heat_map(cells, first.name, others[0].name, unit, _marks(places))
+
     def observations(self) -> Table:
         """A row for each setting, and the pipeline's own last; the swept parameters are further columns."""
         columns = {one.name: "float64" if one.is_number else "str" for one in self.axes}
@@ -390,6 +424,11 @@ class Sweep(Tabular):
                 for place, one in enumerate(self.settings)
             ],
         }
+
+
+def _marks(places: dict[str, tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """The marks by their cells: one cell may have both."""
+    return {place: " ".join(name for name in places if places[name] == place) for place in places.values()}
 
 
 def sweep(

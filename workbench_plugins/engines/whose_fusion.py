@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,6 +31,9 @@ from workbench_plugins.engines.presets import (
     fuse,
     normalised,
 )
+
+if TYPE_CHECKING:
+    from workbench.figures import Figure
 
 Lists = tuple[Mapping[str, float], Mapping[str, float]]
 """The vector leg's scores by id, and the keyword leg's; larger is better."""
@@ -115,6 +119,15 @@ class Comparison(Tabular):
         watched = [f"watched: {self.target}"] if self.target is not None else []
         legs = [Line(one, "dim") for one in (*lists, *watched)]
         return [*legs, comparison_table(self), *flip_lines(self)]
+
+    def plot(self) -> Figure:
+        """The rank of each candidate in the two lists and after each engine's fusion: a figure of plotly."""
+        from workbench import figures  # which loads plotly
+
+        lists = {"vector leg": self.vector, "keyword leg": self.keyword}
+        orders = {name: sorted(some, key=lambda one: (-some[one], one)) for name, some in lists.items()}
+        orders |= {order.engine.name: [hit.id for hit in order.hits] for order in self.orders}
+        return figures.ranks(orders, self.target)
 
     def observations(self) -> Table:
         """One row for each candidate of each engine."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from workbench.errors import InputError
 from workbench.measure.evaluation import Evaluation, Share
 from workbench.records import Floats, Tabular
 from workbench.tables import Part, Table, Types, numbers, tidy
+
+if TYPE_CHECKING:
+    from workbench.figures import Figure
 
 PROBABILITY = "probability"
 """The scale of a stage that states the probability of an answer."""
@@ -88,6 +91,14 @@ class Reliability(Tabular):
         """A row for each bin, and what the bins say together."""
         table = reliability_table(self)
         return [table.caption, table, sentence(self)]
+
+    def plot(self) -> Figure:
+        """Stated probabilities against the share of answerable questions: a figure of plotly."""
+        from workbench import figures  # which loads plotly
+
+        shares = [(one.answerable.rate, *one.answerable.interval) for one in self.bins]
+        counts = [one.answerable.n for one in self.bins]
+        return figures.reliability([one.stated for one in self.bins], shares, counts, self.floor)
 
     def observations(self) -> Table:
         """A row for each bin."""

@@ -16,7 +16,6 @@ from workbench.retrieval.index_adapters import CachedIndex
 from workbench.systems.catalogue import SYSTEMS, system
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.views.show import show
-from workbench_plugins.diagnose.figures import sweep_figure
 from workbench_plugins.diagnose.sweep import (
     Sweep,
     axis,
@@ -188,22 +187,21 @@ def test_a_best_setting_that_looks_better_than_it_is_is_said_to() -> None:
 
 
 def test_a_heat_map_has_a_cell_for_each_setting_and_marks_the_present_one(grid: Sweep) -> None:
-    figure = sweep_figure(grid)
-    assert figure._repr_html_().count("<rect") == len(grid.settings)
+    figure = grid.plot()
+    assert sum(map(len, figure.data[0].z)) == len(grid.settings)
     for setting, right in zip(grid.settings, right_answers(grid), strict=True):
         assert f"({', '.join(setting)}) {right:.4g}" in figure.words
     assert "now (0.7, 0.35)" in figure.words
     assert f"★ ({', '.join(grid.settings[best(grid)])})" in figure.words
-    assert f"<p>{figure.words}</p>" in figure.page
 
 
 def test_one_axis_has_a_row_for_the_unanswerable_questions(cached: CachedIndex) -> None:
-    figure = sweep_figure(sweep(SHIPPED, ["query.join=AND,OR"], QUESTIONS, cached))
-    assert figure._repr_html_().count("<rect") == 4
+    figure = sweep(SHIPPED, ["query.join=AND,OR"], QUESTIONS, cached).plot()
+    assert sum(map(len, figure.data[0].z)) == 4
     assert "now ★ (AND, right answers)" in figure.words or "now (AND, right answers)" in figure.words
 
 
 def test_parameters_that_moved_alone_have_no_map(cached: CachedIndex) -> None:
     axes = ["fusion.vector=0,1", "floor.floor=0,1"]
     with pytest.raises(InputError, match="no map"):
-        sweep_figure(sweep(SHIPPED, axes, QUESTIONS, cached, one_at_a_time=True))
+        sweep(SHIPPED, axes, QUESTIONS, cached, one_at_a_time=True).plot()
