@@ -113,6 +113,9 @@ def fts5_idf(rows: int, having: int) -> float:
     return weight if weight > 0 else SMALLEST_IDF
 
 
+WITHOUT_LENGTH = "the full-text table has a row without a length"
+
+
 @dataclass(frozen=True)
 class Collection:
     """What BM25 takes from all chunks of a table. The arithmetic is in FTS5's order, so sums are the same.
@@ -133,13 +136,24 @@ class Collection:
     def _fts5_norms(self) -> Floats:
         return self.norms(K1, B)
 
+    @cached_property
+    def _places(self) -> Places:
+        """The place of each row in the list of rows, by the row; -1 for rows that are not there."""
+        rows = self.sizes.rows
+        places = np.full(int(rows[-1]) + 1 if rows.size else 0, -1, np.intp)
+        places[rows] = np.arange(rows.size)
+        return places
+
     def postings(self, rows: Rows) -> Postings:
         """The postings of a phrase from the row of each instance, ascending."""
         first = np.flatnonzero(np.diff(rows, prepend=-1))
         counts = np.diff(first, append=rows.size).astype(np.int32)
-        places = np.searchsorted(self.sizes.rows, rows[first])
-        if not np.array_equal(self.sizes.rows[np.minimum(places, self.sizes.rows.size - 1)], rows[first]):
-            raise NoPostingsError("the full-text table has a row without a length")
+        having = rows[first]
+        if having.size and not 0 <= having[-1] < self._places.size:
+            raise NoPostingsError(WITHOUT_LENGTH)
+        places = self._places[having]
+        if places.size and places.min() < 0:
+            raise NoPostingsError(WITHOUT_LENGTH)
         weights = self.weights(places, counts, self._fts5_norms, K1)
         if places.size < COMMON_SHARE * self.sizes.rows.size:
             return Postings(places, counts, weights)

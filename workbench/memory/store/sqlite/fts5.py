@@ -74,12 +74,11 @@ class SQLitePostings(PostingsSource):
         return found
 
     def sizes(self) -> Sizes:
-        totals = self._db.execute(f"SELECT block FROM main.{self._table}_data WHERE id = ?", (AVERAGES,)).get
         found = self._db.execute(f"SELECT id, sz FROM main.{self._table}_docsize ORDER BY id").fetchall()
         known = {blob: sum(_varints(blob)) for blob in {blob for _, blob in found}}
         rows = np.array([row for row, _ in found], np.int64)
         lengths = np.array([known[blob] for _, blob in found], np.int64)
-        total_rows, *total_tokens = _varints(totals) or [0]
+        total_rows, *total_tokens = self._totals() or [0]
         if total_rows != rows.size:
             raise NoPostingsError("FTS5's totals do not fit its rows")
         return Sizes(rows, lengths, total_rows, sum(total_tokens))
@@ -98,8 +97,15 @@ class SQLitePostings(PostingsSource):
         ).fetchall()
         return Instances(_numbers(rows), _numbers(offsets))
 
+    def _totals(self) -> list[int]:
+        """The number of rows and that of tokens, as FTS5 keeps them."""
+        sql = f"SELECT block FROM main.{self._table}_data WHERE id = ?"
+        return _varints(self._db.execute(sql, (AVERAGES,)).get)
+
     def _check_count(self, term: str) -> None:
         self._prepare()
+        if sum(self._totals()[1:]) <= MOST_INSTANCES:
+            return  # no term stands more often than all do
         count = self._db.execute(f"SELECT cnt FROM temp.{self._table}_row WHERE term = ?", (term,)).get
         if (count or 0) > MOST_INSTANCES:
             raise NoPostingsError(f"{term} stands {count:,} times in the index")
