@@ -189,10 +189,14 @@ NOTE = "memory/tea.md:\n```\nThe kettle was descaled.\n```\n"
     ("text", "kind"),
     [
         (
-            f"# No results\nOpenClaw 2026.2.13\nQuery: kettle manual pages\n{NOTE}memory/tea.md is missing",
+            f"# No results: joined with AND\nOpenClaw 2026.2.13\nQuery: kettle manual pages\n{NOTE}",
             "reproduced",
         ),
-        (f"# No results\nOpenClaw 2026.2.13\nQuery: kettle descaled\n{NOTE}", "not reproduced"),
+        (
+            f"# No results\nOpenClaw 2026.2.13\nminScore: 0.2\nQuery: kettle descaled\n{NOTE}",
+            "not reproduced",
+        ),
+        (f"# No results\nOpenClaw 2026.2.13\nQuery: kettle descaled\n{NOTE}", "needs"),
         ("# No results\nOpenClaw 2026.2.13\nQuery: kettle descaled", "needs"),
         (f"# No results\nOpenClaw 2026.2.13\nQuery: bus timetable\n{NOTE}", "needs"),
         (f"# No results\nQuery: kettle descaled\n{NOTE}", "needs"),
@@ -299,7 +303,7 @@ def test_the_lists_of_a_report_are_fused_and_compared_number_by_number() -> None
 
 
 def test_the_command_prints_facts_as_lines_and_writes_the_case(run: Run, tmp_path: Path) -> None:
-    text = f"# No results\nOpenClaw 2026.2.13\nQuery: kettle manual pages\n{NOTE}"
+    text = f"# No results: joined with AND\nOpenClaw 2026.2.13\nQuery: kettle manual pages\n{NOTE}"
     (tmp_path / "r.md").write_text(text, encoding="utf-8")
     out = tmp_path / "a.case.yaml"
     told = run("reproduce", tmp_path / "r.md", "--out", out)
@@ -324,7 +328,7 @@ def test_a_report_without_its_facts_needs_answers_and_options_give_them(
     told = run("reproduce", "-")
     assert told.code == 10
     assert "It may be in the picture of line 2: please type it." in told.out
-    (tmp_path / "r.md").write_bytes(text)
+    (tmp_path / "r.md").write_text("# The search finds nothing: all words must match", encoding="utf-8")
     (tmp_path / "tea.md").write_text("The kettle was descaled.\n", encoding="utf-8")
     given = [
         "--question",

@@ -322,12 +322,21 @@ def _first_places(report: Report) -> Iterator[Check]:
 def _scores(report: Report) -> Iterator[Check]:
     """The printed scores that one published formula makes, and that chance does not explain."""
     seen = list(dict.fromkeys(one for line in report.lines for one in SCORE.findall(line.text)))
+    asked = pattern(WORDS["aside"]["asks_whether"])
+    asks = next((line.number for line in report.lines if asked.search(line.text)), 0)
     for one in seen[:MOST_SCORES]:
         found = decode([one])
         if not found.claimed:
             continue
         best = found.claimed[0]
         used = f" (as in {', '.join(best.used_by[:2])})" if best.used_by else ""
-        low = report.symptom == "low" and "rank" in best.ways[0].text
-        bound = " However well a note matches, such a sum of ranks is as small as this." if low else ""
-        yield Check(f"{one} = {best.ways[0].text}{used}.{bound}", "stand-in" if low else "")
+        says = f"{one} = {best.ways[0].text}{used}."
+        if asks and report.system.name in best.used_by and not report.symptom:
+            yield Check(
+                f"line {asks} asks whether it is so by design, and it is: {says}", "not a relevance bug"
+            )
+        elif report.symptom == "low" and "rank" in best.ways[0].text:
+            bound = "However well a note matches, such a sum of ranks is as small as this."
+            yield Check(f"{says} {bound}", "stand-in")
+        else:
+            yield Check(says)

@@ -51,6 +51,7 @@ def read_report(text: str) -> Report:
     results = results_of(lines)
     questions, candidates = questions_of(lines)
     symptoms, less = symptoms_of(lines)
+    working = {one.line for one in questions if one.kind == "question that works"}
     if symptoms and symptoms[0].name in ("noise", "order", "limit"):  # that something comes says nothing
         questions = [replace(one, kind="question", name="") for one in questions]
     notes = notes_of(lines, {one.value for one in questions}, results)
@@ -59,7 +60,7 @@ def read_report(text: str) -> Report:
         *questions,
         *targets_of(lines, [one.whole.strip() for one, _ in notes]),
         *engine,
-        *settings_of(lines),
+        *settings_of([one for one in lines if one.number not in working]),
         *(fact for _, fact in notes),
         *symptoms,
         *(one for kind in ("mechanism", "outside") for one in _named_in(lines, kind)),
@@ -97,8 +98,8 @@ def aside(line: Line) -> bool:
     )
 
 
-def _negated(line: Line, place: int) -> bool:
-    return pattern(WORDS["aside"]["negated"]).search(line.text[max(0, place - 40) : place]) is not None
+def _negated(line: Line, place: int, how: str = "negated") -> bool:
+    return pattern(WORDS["aside"][how]).search(line.text[max(0, place - 40) : place]) is not None
 
 
 # Questions
@@ -366,7 +367,7 @@ def _named_in(lines: Sequence[Line], kind: str) -> Iterator[Fact]:
         words, found = pattern(told["words"]), 0
         for one in lines[:1] if told.get("title_only") else lines:
             said = words.search(one.text)
-            if said and not _proposed(one) and not _negated(one, said.start()):
+            if said and not _proposed(one) and not _negated(one, said.start(), "denied"):
                 yield fact(kind, one, said.span(), name=name)
                 found += 1
             if found == 2:
@@ -443,7 +444,7 @@ def settings_of(lines: Sequence[Line]) -> list[Fact]:
     found: dict[str, Fact] = {}
     for name, text in WORDS["settings"].items():
         value = pattern(rf"{text}{WORDS['between']}(0,\d+|\d+(?:\.\d+)?)(?![\w.]\d)(?![a-z\d_])")
-        for one in (*lines[1:], *lines[:1]):  # a title often names the value that would be right
+        for one in sorted(lines, key=lambda one: one.title):  # a title often names what would be right
             if form("sql").search(one.text) or _proposed(one):
                 continue
             if told := value.search(one.text):

@@ -6,6 +6,7 @@ does it. What we make ourselves, a memory, is made in three ways, and the outcom
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,16 +21,17 @@ from workbench_plugins.cases.making import carried, case_of_specimen
 from workbench_plugins.cases.model import (
     Case,
     CaseMemory,
+    CaseModel,
     CaseNote,
     CaseQuestion,
     CaseSystem,
     Expected,
     environment,
 )
-from workbench_plugins.cases.running import pipeline_of_case, run_case, with_observations
+from workbench_plugins.cases.running import run_case, with_observations
 from workbench_plugins.engines.museum import specimen
 from workbench_plugins.reproduce.checks import Check, checks_of
-from workbench_plugins.reproduce.facts import Report
+from workbench_plugins.reproduce.facts import Fact, Report
 from workbench_plugins.reproduce.report_patterns import WORDS
 
 REPRODUCED, STAND_IN, NOT_REPRODUCED = "reproduced", "stand-in", "not reproduced"
@@ -85,11 +87,10 @@ def verdict_of(report: Report) -> Verdict:
     if decided := next((one for one in checks if one.kind), None):
         return _decided(decided, report, checks)
     ran = _ran(report)
-    if ran and ran.kind == REPRODUCED:
+    if ran and ran.kind != NEEDS:
         return replace(ran, more=(*ran.more, *_said(checks)))
     if shown := _stand_in(report):
-        more = (ran.says,) if ran else ()
-        return replace(shown, more=(*shown.more, *more, *_said(checks)))
+        return replace(shown, more=(*shown.more, *(ran.more if ran else ()), *_said(checks)))
     if ran:
         return replace(ran, more=(*ran.more, *_said(checks)))
     return replace(needs(report), more=_said(checks))
@@ -108,16 +109,22 @@ def _said(checks: Sequence[Check], without: Check | None = None) -> tuple[str, .
 
 
 def contradiction(report: Report) -> str:
-    """Where a report says of one question both that it fails and that it works; empty if it does not."""
-    works = {one.value: one for one in report.of("question that works") if one.line}
+    """Where a report says of a question, asked in one way, that it fails and that it works; or empty."""
+    works = {_asked_as(report, one): one for one in report.of("question that works") if one.line}
     for one in report.of("question"):
-        other = works.get(one.value)
-        if other and one.name == "fails" and not one.source:
+        other = works.get(_asked_as(report, one)) if one.line else None
+        if other and one.name == "fails":
             return (
                 f"line {one.line} says that this question fails and line {other.line} that it works: "
                 f"which command and which settings does each of them have?"
             )
     return ""
+
+
+def _asked_as(report: Report, one: Fact) -> str:
+    """The line up to the end of a question: the command, and what stands before it."""
+    begun = report.text.rfind("\n", 0, one.start) + 1
+    return re.sub(r"^[\s>*+-]*(?:\d+[.)])?\s*", "", report.text[begun : one.end])
 
 
 def needs(report: Report, said: str = "") -> Verdict:
@@ -141,8 +148,10 @@ def needs(report: Report, said: str = "") -> Verdict:
         ask.append(
             "Can you paste the text of the note that should have come, and of the one that came instead?"
         )
+    if not ask:
+        ask.append("Which embedding model is it, and which score has this note in the vector search alone?")
     missing = said or f"{counted(len(ask), 'fact')} missing"
-    return Verdict(NEEDS, f"Needs an answer: {missing}.", report, ask=tuple(ask))
+    return Verdict(NEEDS, f"Needs an answer: {missing.rstrip('?')}.", report, ask=tuple(ask))
 
 
 def _outside(report: Report, checks: Sequence[Check]) -> Verdict | None:
@@ -210,26 +219,60 @@ def _ran(report: Report) -> Verdict | None:
     if not report.notes and report.symptom in ("order", "limit"):
         return None
     try:
-        worlds = [(_case(report, memory, floor)) for memory, floor in _worlds(report)]
-        runs = [run_case(one, pipeline_of_case(one.system)) for one in worlds]
+        cases = [_case(report, memory, floor) for memory, floor in _worlds(report)]
+        own = [run_case(one) for one in cases]
+        helped, alone = (
+            [shows(run_case(_imagined(one, helpful)), report.symptom) for one in cases]
+            for helpful in (True, False)
+        )
     except InputError:
         return None  # a setting that this system does not have
-    shown = [shows(one, report.symptom) for one in runs]
-    name = runs[0].pipeline.name
-    happens = f"on {name}, {WORDS['memories']['happened'][report.symptom]}"
-    if report.notes:
-        own = f"with {counted(len(report.notes), 'note')} of the report and vectors of {PACKAGED_MODEL}"
-        kind = REPRODUCED if all(shown) else NOT_REPRODUCED
-        says = (
-            f"Reproduced: {happens}, {own}."
-            if all(shown)
-            else f"Not reproduced: on {name}, {own}, it does not happen."
+    shown = [shows(one, report.symptom) for one in own]
+    happens = f"on {own[0].pipeline.name}, {WORDS['memories']['happened'][report.symptom]}"
+    notes = f"with {counted(len(report.notes), 'note')} of the report"
+    made = "whatever the memory is (three were tried, which are ours)"
+    memory = notes if report.notes else made
+    if all(shown) and all(helped):
+        says = f"Reproduced: {happens}, {memory}, however well its vectors fit."
+        return Verdict(REPRODUCED, says, report, case=_whole(own[0], report))
+    if not report.notes:
+        return None
+    if all(shown) and all(alone) and report.of("mechanism"):
+        says = f"Reproduced: {happens}, {memory} and vectors of {PACKAGED_MODEL}, as the report explains it."
+        return Verdict(REPRODUCED, says, report, case=_whole(own[0], report))
+    if not any(shown) and not any(alone):
+        says = f"Not reproduced: {memory}, it does not happen on {own[0].pipeline.name}."
+        return Verdict(NOT_REPRODUCED, says, report, case=_whole(own[0], report))
+    depends = (
+        f"On {own[0].pipeline.name}, {memory}, it depends on the vectors: with those of {PACKAGED_MODEL} it "
+        f"{'happens' if all(shown) else 'does not happen'}."
+    )
+    return replace(needs(report), more=(depends,))
+
+
+NEAR, FAR = [1.0, 0.0], [0.0, 1.0]
+"""The vector of each question, and one that has nothing to do with it."""
+
+
+def _imagined(case: Case, helpful: bool) -> Case:
+    """The case with vectors that lead to the right answer, or that say nothing, whatever the model is."""
+    targets = case.questions[0].expect.targets
+    with opened_memory(case) as index:
+        memory, _, questions = carried(case.questions, index, "float32")
+    notes = [
+        one.with_changes(
+            passages=[
+                each.with_changes(vector=NEAR if helpful and one.path in targets else FAR)
+                for each in one.passages or ()
+            ]
         )
-        return Verdict(kind, says, report, case=_whole(runs[0], report))
-    if all(shown) and _explained(report):
-        says = f"Reproduced: {happens}, whatever the memory is (three were tried, which are ours)."
-        return Verdict(REPRODUCED, says, report, case=_whole(runs[0], report))
-    return None
+        for one in memory.notes or ()
+    ]
+    return case.with_changes(
+        memory=memory.with_changes(notes=notes),
+        model=CaseModel(name="imagined", dimensions=2, vectors="float32"),
+        questions=[one.with_changes(vector=NEAR) for one in questions],
+    )
 
 
 def _about(report: Report) -> bool:
@@ -241,14 +284,6 @@ def _about(report: Report) -> bool:
     return any(
         named in (path, text.strip()) or any(word in text.lower() for word in words) for path, text in told
     )
-
-
-def _explained(report: Report) -> bool:
-    """Whether no memory or model of ours decides: a score that a formula bounds, or the named mechanism.
-
-    A missing file depends on the vectors of the reporter's model unless the report names the mechanism.
-    """
-    return report.symptom in ("low", "noise") or bool(report.of("mechanism"))
 
 
 def _worlds(report: Report) -> Iterator[tuple[CaseMemory, float]]:
