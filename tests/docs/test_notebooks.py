@@ -339,6 +339,11 @@ def test_the_lessons_link_to_their_neighbours_and_to_their_solutions() -> None:
         assert f"](../{one.name})" in read(one.parent / "solutions" / one.name).cells[0].source
 
 
+def test_the_heart_runs_the_lessons_that_the_readme_names() -> None:
+    assert "the heart: it runs lessons 00 to 04 alone" in (PROJECT / "README.md").read_text(encoding="utf-8")
+    assert [read(path).metadata.workbench.guests for path in LESSONS if path.stem < "05"] == 5 * [[]]
+
+
 def test_the_teacher_s_table_has_each_lesson_with_its_minutes() -> None:
     table = (PROJECT / "docs" / "teaching.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| (\d\d|[AB]) [^|]*\|.*\| (\d+ \+ \d+) \|$", table, re.M))

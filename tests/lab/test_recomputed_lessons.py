@@ -205,7 +205,7 @@ def test_lesson_1_the_and_join_empties_these_legs() -> None:
     everywhere = 'index.keyword(words_query(["the"]), index.size).rows.size'
     assert said("01_and_join", everywhere) == len(keyword_leg("the", depth=1000)) == len(chunks()[0])
     found = sum(target in {chunks()[0][row] for row in keyword_leg(one)} for one, target in questions)
-    assert said("01_and_join", "legs[joined.name] == legs[july.name] == 46") == found
+    assert said("01_and_join", "legs[joined.name]") == found
 
 
 def test_lesson_3_a_match_of_and_is_worth_two_millionths() -> None:
