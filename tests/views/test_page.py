@@ -225,7 +225,7 @@ def test_the_curve_marks_the_floor_that_costs_least(sample: MemoryIndex, tmp_pat
     told = curve.locator("figcaption").inner_text()
     assert least in told
     assert f"cost {min(costs)}, the least of 41 floors" in told
-    curve.get_by_role("button").click()
+    curve.get_by_role("button", name="take that floor").click()
     assert least in (page.locator(".wb-status").first.text_content() or "")
 
 

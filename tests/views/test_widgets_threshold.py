@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import redirect_stdout
 from io import StringIO
 
@@ -226,3 +227,17 @@ def test_a_selected_chunk_and_question_are_marked(believed: list[Evaluation]) ->
     lab.selection.choose(system=RECOMMENDED.name, question=trace.question, chunk=trace.chunks[0])
     assert lab.settings["question"] == trace.question
     assert lab.settings["chunk"] == trace.chunks[0].id
+
+
+@pytest.mark.parametrize(
+    "name", [SHIPPED.name, RECOMMENDED.name, "openclaw-2026.2.13+or+rrf+minmax+evidence"]
+)
+def test_the_figure_has_one_mark_for_each_thing_that_the_floor_compares(
+    name: str, sample: MemoryIndex, questions: QuestionSet
+) -> None:
+    lab = ThresholdLab(evaluate(questions, [SYSTEMS[name]], sample), link=False)
+    lab.distribution = "strip"
+    words = lab.figure.words
+    candidates = sum(len(one.trace.chunks) for one in lab.evaluation.asked)
+    marks = sum(map(int, re.findall(r"(?:right file|other files)\D+\d+ of (\d+)", words)))
+    assert marks == (57 if name == RECOMMENDED.name else candidates)

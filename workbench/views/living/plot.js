@@ -35,6 +35,9 @@ function layoutOf(root, { xaxis, yaxis, ...rest }) {
   };
 }
 
+// A line at a threshold, in the figure itself.
+export const upright = (at) => ({ type: "line", x0: at, x1: at, y0: 0, y1: 1, yref: "paper", line: { color: "#c44f00", width: 2 } });
+
 // `show` draws traces at the next frame, in the colours of the page: a trace's `hue` is the name of one.
 // `exported` gives what an image has beside the figure: its legend, and lines that are elements of the page.
 export function figure(model, height, exported = () => ({})) {
@@ -140,7 +143,7 @@ export function thresholdPlot(model, label, change) {
   const legend = h("div", { class: "wb-legend" });
   const line = h("input", { type: "range", class: "wb-threshold", "aria-label": label });
   const below = h("i", { class: "wb-below" });
-  const drawing = figure(model, 250, () => ({ shapes: [{ type: "line", x0: now.limit, x1: now.limit, y0: 0, y1: 1, yref: "paper", line: { color: "#c44f00", width: 2 } }] }));
+  const drawing = figure(model, 250, () => ({ shapes: [upright(now.limit)] }));
   const ready = h("figure", { class: "wb-plot" });
   let [now, key, number] = [{}, "", null];
   line.addEventListener("input", () => change(Number(Number(line.value).toPrecision(6))));

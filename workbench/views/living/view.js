@@ -1,7 +1,7 @@
 // The living view: an answer as a list with dots beside it, the pipeline that made it, and what a floor lets
 // pass. Everything that a setting changes is computed here, by pipeline.js; only new facts are asked of Python.
 import { asks, general, parameters, returned, run, said } from "./pipeline.js";
-import { DISTRIBUTIONS, comparedBy, thresholdPlot, thresholdsOf } from "./plot.js";
+import { DISTRIBUTIONS, comparedBy, figure, thresholdPlot, thresholdsOf, upright } from "./plot.js";
 
 const VERSION = 1;
 const LISTED = 100; // so many candidates are in a list; the right file and the selected one always
@@ -327,60 +327,48 @@ function tiles() {
 }
 
 // What a system states about its questions: for each bin the share that is answerable, with its 95 % interval.
-function reliability() {
-  const [width, height] = [300, 150];
+function reliability(model) {
   const told = h("figcaption", {});
-  const plane = svg("svg", { viewBox: `-30 -6 ${width + 40} ${height + 24}`, class: "wb-plane", role: "img" });
-  const root = h("figure", { class: "wb-reliability" }, plane, told);
-  const [x, y] = [(value) => value * width, (value) => height - value * height];
+  const drawing = figure(model, 250);
+  const root = h("figure", { class: "wb-reliability" }, drawing.root, told);
   return {
     root,
     show(diagram, floor) {
       root.hidden = !diagram;
       if (!diagram) return;
-      const points = diagram.bins.flatMap((one) => [
-        svg("line", { class: "wb-interval", x1: x(one.stated), x2: x(one.stated), y1: y(one.interval[0]), y2: y(one.interval[1]) }),
-        svg("circle", { class: "wb-point", cx: x(one.stated), cy: y(one.share), r: 4 }, svg("title", {}, `stated ${short(one.stated)}, true for ${one.answerable} of ${one.questions}`)),
-      ]);
-      plane.replaceChildren(
-        svg("path", { class: "wb-frame", d: `M0,0V${height}H${width}` }),
-        svg("line", { class: "wb-true", x1: 0, y1: height, x2: width, y2: 0 }),
-        svg("line", { class: "wb-line", x1: x(floor), x2: x(floor), y1: 0, y2: height }),
-        ...points,
-        label("0", -4, height + 4, "end"), label("1", -4, 8, "end"), label("stated probability", width / 2, height + 14), label("1", width, height + 14),
-      );
-      plane.setAttribute("aria-label", diagram.sentence);
-      told.textContent = `The share that is answerable, by what is stated; true statements are on the diagonal. ${diagram.sentence}`;
+      const { bins, sentence } = diagram;
+      const far = (end) => bins.map((one) => Math.abs(one.interval[end] - one.share));
+      const points = {
+        x: bins.map((one) => one.stated), y: bins.map((one) => one.share), mode: "markers", hue: "blue", marker: { size: 9 }, hoverinfo: "text",
+        text: bins.map((one) => `stated ${short(one.stated)}, true for ${one.answerable} of ${one.questions}`),
+        error_y: { type: "data", symmetric: false, array: far(1), arrayminus: far(0) },
+      };
+      const agreed = { x: [0, 1], y: [0, 1], mode: "lines", line: { color: "#888", dash: "dot" }, hoverinfo: "skip" };
+      drawing.show([agreed, points], { xaxis: { title: { text: "stated probability of an answer" }, range: [0, 1] }, yaxis: { title: { text: "share that has one" }, range: [0, 1.03] }, shapes: [upright(floor)] });
+      put(told, `The share that is answerable, by what is stated; true statements are on the diagonal. ${sentence}`);
     },
   };
 }
 
 // Answered against refused: a point for each floor, and the one that costs least at the user's price of a wrong answer.
-function tradeOff(take) {
-  const [width, height] = [300, 150];
-  const [told, plane] = [h("figcaption"), svg("svg", { viewBox: `-30 -10 ${width + 40} ${height + 46}`, class: "wb-plane", role: "img" })];
+function tradeOff(model, take) {
+  const told = h("figcaption");
+  const drawing = figure(model, 250);
   let [price, points, now, drawn, cheapest, again] = [1, [], null, "", null, () => {}];
   const cost = ({ outcome }) => outcome.questions - outcome.hits + price * (outcome.controls - outcome.silent);
   const worth = slider("a wrong answer costs so many missed ones", [0, 10], 0.5, price, (next) => ((price = next), draw()));
   const button = h("button", { onclick: () => take(cheapest.floor) }, "take that floor");
-  const root = h("details", { class: "wb-more" }, h("summary", {}, "answered against refused"), h("figure", { class: "wb-reliability" }, plane, told), worth.root, button);
+  const root = h("details", { class: "wb-more" }, h("summary", {}, "answered against refused"), h("figure", { class: "wb-reliability" }, drawing.root, told), worth.root, button);
 
   function draw() {
     const { questions, controls } = now.outcome;
-    const place = ({ outcome }) => ({ cx: (outcome.hits / questions) * width, cy: height - (outcome.silent / controls) * height });
     cheapest = points.reduce((best, one) => (cost(one) < cost(best) ? one : best), now);
-    const line = points.map((one) => `${place(one).cx},${place(one).cy}`).join(" ");
-    plane.replaceChildren(
-      svg("path", { class: "wb-frame", d: `M0,0V${height}H${width}` }),
-      svg("polyline", { class: "wb-curve", points: line }),
-      svg("circle", { class: "wb-here", ...place(now), r: 6 }, svg("title", {}, `now: floor ${short(now.floor)}`)),
-      svg("circle", { class: "wb-point", ...place(cheapest), r: 4 }, svg("title", {}, `floor ${short(cheapest.floor)}`)),
-      label("0", -4, height + 4, "end"), label(controls, -4, 8, "end"), label(questions, width, height + 14),
-      label("→ answerable questions that hit", 0, height + 14, "start"), label("↑ unanswerable questions that get nothing", 0, height + 28, "start"),
-    );
+    const trace = (some, more) => ({ x: some.map((one) => one.outcome.hits), y: some.map((one) => one.outcome.silent), text: some.map((one) => `floor ${short(one.floor)}`), hovertemplate: "%{text}: %{x} hit, %{y} get nothing<extra></extra>", hue: "blue", ...more });
+    drawing.show([
+      trace(points, { mode: "lines" }), trace([now], { mode: "markers", hue: "red", marker: { size: 15, symbol: "circle-open", line: { width: 2 } } }), trace([cheapest], { mode: "markers", marker: { size: 8 } }),
+    ], { xaxis: { title: { text: `questions of ${questions} that hit` }, range: [0, questions * 1.03] }, yaxis: { title: { text: `of ${controls} with no result` }, range: [0, controls * 1.06] } });
     const sentence = (one) => `At ${short(one.floor)}, ${plural(questions - one.outcome.hits, "answer")} missed and ${plural(controls - one.outcome.silent, "unanswerable question")} answered: cost ${short(cost(one))}`;
     put(told, `${sentence(now)} (ring). ${sentence(cheapest)}, the least of ${plural(points.length, "floor")} (dot). These questions choose and judge it; for others, workbench calibrate makes a promise.`);
-    plane.setAttribute("aria-label", told.textContent);
     button.disabled = cheapest === now;
   }
   // One floor a frame: the page stays quick while the curve grows.
@@ -491,8 +479,8 @@ function thresholdLab(data, model, el) {
   const kinds = choice("distribution", Object.keys(DISTRIBUTIONS), "", (distribution) => change({ distribution }));
   const planes = h("div", { class: "wb-planes" });
   let [plots, version] = [[], 0];
-  const diagram = reliability();
-  const trade = tradeOff((min_score) => change({ min_score }));
+  const diagram = reliability(model);
+  const trade = tradeOff(model, (min_score) => change({ min_score }));
   const source = folded("copy as code", () => h("pre", { tabindex: 0 }, code()));
   const bar = h("div", { class: "wb-controls" });
   const more = h("details", { class: "wb-more" }, h("summary", {}, "more settings"));

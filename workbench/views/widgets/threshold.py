@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from workbench import figures
+from workbench.views.living.data import compared
 from workbench.views.living.notebook import Widget
 from workbench.views.widgets.threshold_state import ThresholdState
 
@@ -17,3 +21,13 @@ class ThresholdLab(ThresholdState, Widget):
 
     Raises InputError if there is no evaluation.
     """
+
+    @property
+    def figure(self) -> figures.Figure:
+        """The distribution around the threshold as a figure of plotly: to change, to save, and to reuse."""
+        axis, groups, limits = compared(self.evaluation)
+        if len(limits) == 2:
+            return figures.evidence(*groups, *limits)
+        shape: Any = self.distribution.lower()
+        right, other, control = (one[:, 0] for one in groups)
+        return figures.scores(right, other, control, self.min_score, shape, axis)
