@@ -47,4 +47,4 @@ def still(shown: Any) -> str:
     if not isinstance(shown, State):
         return ""
     words = f"<p>{escape(shown.sentence)}</p>{html_table(shown.table)}"
-    return placed(shown.data, shown.settings, shown.name, words)
+    return placed(shown.data, shown.values, shown.name, words)

@@ -62,29 +62,31 @@ def test_the_code_of_the_finder_gives_the_same_page(
 
 
 def test_the_waterfall_goes_from_one_value_to_the_other(chart: BlameChart) -> None:
-    data = chart.data
-    ends = [data["before"]["value"], *(one["to"] for one in data["parts"])]
-    assert [one["from"] for one in data["parts"]] == ends[:-1]
-    assert ends[-1] == pytest.approx(data["after"]["value"])
-    assert len(chart.table.rows) == len(chart.blame.parts) == len(data["parts"])
+    (bars,) = chart.data["figure"]["data"]
+    first, *changes, last = zip(bars["base"], bars["x"], strict=True)
+    ends = [first[1], *(start + size for start, size in changes)]
+    assert [start for start, _ in changes] == pytest.approx(ends[:-1])
+    assert ends[-1] == pytest.approx(last[1])
+    assert len(chart.table.rows) == len(chart.blame.parts) == len(changes)
 
 
-def test_the_bars_and_the_sentence_have_the_same_numbers(chart: BlameChart) -> None:
-    texts = [one["text"] for one in chart.data["parts"]]
+def test_the_figure_and_the_sentence_have_the_same_numbers(chart: BlameChart) -> None:
+    texts = [one.share_text for one in chart.blame.by_share]
     assert texts == [share for _, _, _, share, _ in chart.table.rows]
     assert all(f" {text}" in chart.sentence and "-" not in text for text in texts)
+    assert all(f"{float(one.share):+.4g}" in chart.figure.words for one in chart.blame.by_share)
 
 
 def test_two_other_systems_get_another_waterfall(chart: BlameChart) -> None:
     chart.settings = {"after": "openclaw-2026.2.13-vector-only"}
-    assert chart.data["after"]["name"] == "openclaw-2026.2.13-vector-only"
+    assert "openclaw-2026.2.13-vector-only" in chart.data["figure"]["layout"]["meta"]["words"]
 
 
 def test_two_equal_systems_leave_the_picture(chart: BlameChart) -> None:
-    before = chart.data["parts"]
+    before = chart.data["figure"]
     with pytest.raises(InputError, match="two systems that differ"):
         chart.settings = {"after": "openclaw-2026.2.13"}
-    assert chart.data["parts"] == before
+    assert chart.data["figure"] == before
 
 
 def test_the_code_of_the_chart_gives_the_same_shares(

@@ -34,7 +34,8 @@ def test_a_chosen_setting_is_marked_and_compared_with_the_present_one(shown: Swe
     assert shown.pipeline["floor"].floor == 1
     assert [row[0] for row in shown.table.rows] == ["now", "best", "chosen"]
     told = shown.data
-    assert (len(told["told"]), len(told["right"]), told["of"]) == (30, 30, {})
+    cells = told["figure"]["data"][0]
+    assert (len(told["told"]), sum(map(len, cells["z"])), told["of"]) == (30, 30, {})
     assert told["told"][str(shown.place)] == shown.sentence
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import accumulate, pairwise
 from types import MappingProxyType
 from typing import Any
 
 import traitlets
 
+from workbench import figures
 from workbench.contracts import Index
 from workbench.errors import InputError
-from workbench.measure.blame import Blame, blame, signed_text, value_text
+from workbench.measure.blame import Blame, blame, signed_text
 from workbench.measure.evaluation import Share
 from workbench.measure.paired import HITS, paired_values
 from workbench.measure.questions import QuestionSet
@@ -143,7 +143,20 @@ class BlameChart(Widget):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        return self.words | _bars(self.blame) | {"asks": self.asks, "systems": self.options["after"]}
+        return self.words | {
+            "asks": self.asks, "systems": self.options["after"], "figure": self.figure.spec,
+        }  # fmt: skip
+
+    @property
+    def figure(self) -> figures.Figure:
+        """The waterfall as a figure of plotly: each change begins where the one before ends."""
+        found = self.blame
+        return figures.waterfall(
+            (found.one.name, float(found.before)),
+            {one.name: float(one.share) for one in found.by_share},
+            (found.other.name, float(found.after)),
+            found.measure,
+        )
 
     @property
     def sentence(self) -> str:
@@ -166,27 +179,6 @@ class BlameChart(Widget):
             f"one, other = wb.system({self.before!r}), wb.system({self.after!r})\n"
             "found = wb.blame(one, other, index, questions)\nwb.show(found)"
         )
-
-
-def _bars(blame: Blame) -> dict[str, Any]:
-    """The bars of a blame: each change begins where the one before ends, the largest share first."""
-    parts = blame.by_share
-    ends = [float(end) for end in accumulate((one.share for one in parts), initial=blame.before)]
-    return {
-        "measure": blame.measure,
-        "before": {"name": blame.one.name, "value": ends[0], "text": value_text(blame.before)},
-        "after": {"name": blame.other.name, "value": float(blame.after), "text": value_text(blame.after)},
-        "parts": [
-            {
-                "name": one.name,
-                "from": start,
-                "to": end,
-                "text": one.share_text,
-                "told": f"alone {signed_text(one.alone)}, as the last change {signed_text(one.last)}",
-            }
-            for one, (start, end) in zip(parts, pairwise(ends), strict=True)
-        ],
-    }
 
 
 class SweepMap(Widget):
@@ -258,14 +250,24 @@ class SweepMap(Widget):
         return self.words | {
             "axes": [{"name": one.name, "values": one.values} for one in found.axes],
             "settings": found.settings,
-            "right": right_answers(found).tolist(),
-            "best": best(found),
-            "now": found.now,
+            "figure": self.figure.spec,
             "told": {str(place): self._told(place) for place in told},
             "scores": [_score(found, place) for place in every],
             "silences": [_silence(found.silence(place)) for place in every],
             "code": self._code("@place@"),
         }
+
+    @property
+    def figure(self) -> figures.Figure:
+        """The map as a figure of plotly: the right answers of each setting."""
+        found, (across, up) = self.sweep, self.sweep.axes
+        settings = [(one, other) for one, other in found.settings]
+        cells = dict(zip(settings, right_answers(found).tolist(), strict=True))
+        now = (found.now[0], found.now[1])
+        marks = {settings[best(found)]: "★"}
+        if now in cells:
+            marks[now] = f"{marks.get(now, '')} now".strip()
+        return figures.heat_map(cells, across.name, up.name, "right answers", marks)
 
     @property
     def sentence(self) -> str:

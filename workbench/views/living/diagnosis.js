@@ -1,7 +1,8 @@
 // Where files are lost, and what a change is worth: the survival of right files, the fixes of a diagnosis, the
 // shares of a blame, and the map of a sweep.
 import { panel, steps, textBox } from "./panel.js";
-import { VIEWS, choice, h, label, svg } from "./view.js";
+import { figure } from "./plot.js";
+import { VIEWS, choice, h } from "./view.js";
 
 // A line with a name, and bars that begin at a share of the width.
 function barLine(name, bars, told = "") {
@@ -32,18 +33,13 @@ function fixFinder(data, model, el) {
 }
 
 function blameChart(data, model, el) {
-  const bars = h("div", { class: "wb-bars" });
+  const drawing = figure(model, data.figure.layout.height);
   const controls = (change) => Object.fromEntries(data.asks.map((name) => [name, choice(name, data.systems, "", (system) => change({ [name]: system }))]));
   function draw(next) {
     data = next;
-    const ends = [data.before, ...data.parts.map((one) => one.to), data.after, 0].map((one) => one.value ?? one);
-    const [low, high] = [Math.min(...ends), Math.max(...ends)];
-    const at = (value) => (value - low) / ((high - low) * 1.2 || 1);
-    const whole = ({ name, value, text }) => barLine(name, [{ from: at(0), to: at(value), kind: "wb-whole", text }]);
-    const part = ({ name, from, to, text, told }) => barLine(name, [{ from: at(from), to: at(to), kind: to < from ? "wb-lost" : "wb-won", text }], told);
-    bars.replaceChildren(h("p", { class: "wb-quiet" }, data.measure), whole(data.before), ...data.parts.map(part), whole(data.after));
+    drawing.show(data.figure.data, data.figure.layout);
   }
-  panel(data, model, el, "blame chart", { controls, body: [bars], draw, tables: () => [data.table], code: () => data.code });
+  panel(data, model, el, "blame chart", { controls, body: [drawing.root], draw, tables: () => [data.table], code: () => data.code });
 }
 
 // The survival chart: for each step of the search, how many questions still have their right file.
@@ -119,45 +115,24 @@ function survivalChart(data, model, el) {
   panel(data, model, el, "survival chart", { controls, body: [bars], draw, sentence, tables: () => [rows()], code });
 }
 
-const [CELL, HIGH, MARGIN] = [52, 26, 110];
-
 function sweepMap(data, model, el) {
-  const plane = svg("svg", { class: "wb-map", role: "img" });
   const [across, up] = data.axes;
   const place = (setting) => data.settings.findIndex((one) => one.every((value, n) => value === setting[n]));
   const setting = (state) => data.axes.map((one) => state.chosen[one.name]);
   const choose = (change, state, some) => change({ chosen: { ...state.chosen, ...some } });
+  let clicked = () => {};
+  const drawing = figure(model, data.figure.layout.height, undefined, ({ x, y }) => clicked({ [across.name]: across.values[x], [up.name]: up.values[y] }));
   const controls = (change, state) => {
+    clicked = (some) => choose(change, state, some);
     const sliders = data.axes.map(({ name, values }) => steps(name, values, (value) => choose(change, state, { [name]: value })));
     const set = (chosen) => sliders.forEach((one, n) => one.set(chosen[data.axes[n].name]));
     return { chosen: { root: h("span", { class: "wb-controls" }, ...sliders.map((one) => one.root)), set } };
   };
-  let cells = null;
-  function draw(next, state, change) {
+  function draw(next, state) {
     data = next;
-    cells ??= build(change, state);
-    const chosen = place(setting(state));
-    cells.forEach((cell, n) => cell.classList.toggle("wb-chosen", n === chosen));
-    plane.append(cells[chosen]); // its frame lies above its neighbours
-    plane.setAttribute("aria-label", data.told[chosen]);
-  }
-  function build(change, state) {
-    const [low, high] = [Math.min(...data.right), Math.max(...data.right)];
-    const [x, y] = [(value) => MARGIN + across.values.indexOf(value) * CELL, (value) => (up.values.length - 1 - up.values.indexOf(value)) * HIGH];
-    const made = data.settings.map(([one, other], n) => {
-      const marks = [n === data.best ? "★" : "", one === data.now[0] && other === data.now[1] ? "now" : ""].filter(Boolean).join(" ");
-      const share = high > low ? (data.right[n] - low) / (high - low) : 1;
-      return svg("g", { class: "wb-cell", transform: `translate(${x(one)},${y(other)})`, onclick: () => choose(change, state, { [across.name]: one, [up.name]: other }) },
-        svg("title", {}, `${across.name} ${one}, ${up.name} ${other}: ${data.right[n]} right answers`),
-        svg("rect", { width: CELL - 1, height: HIGH - 1, "fill-opacity": 0.06 + 0.6 * share }),
-        label(`${data.right[n]} ${marks}`.trim(), CELL / 2, HIGH / 2 + 4));
-    });
-    const bottom = up.values.length * HIGH;
-    const wide = across.values.length * CELL;
-    plane.setAttribute("viewBox", `0 0 ${MARGIN + Math.max(wide, 260) + 10} ${bottom + 44}`);
-    plane.style.maxWidth = `${MARGIN + Math.max(wide, 260) + 10}px`;
-    plane.replaceChildren(...made, ...across.values.map((value) => label(value, x(value) + CELL / 2, bottom + 15)), ...up.values.map((value) => label(value, MARGIN - 8, y(value) + HIGH / 2 + 4, "end")), label(`${across.name} →`, MARGIN, bottom + 34, "start", "wb-quiet"), label(`↑ ${up.name}`, 0, bottom + 34, "start", "wb-quiet"));
-    return made;
+    const [x, y] = setting(state).map((value, n) => data.axes[n].values.indexOf(value));
+    const frame = { type: "rect", x0: x - 0.5, x1: x + 0.5, y0: y - 0.5, y1: y + 0.5, line: { color: "#c44f00", width: 3 } };
+    drawing.show(data.figure.data, { ...data.figure.layout, shapes: [frame] });
   }
   const sentence = (state) => data.told[place(setting(state))];
   function tables(state) {
@@ -167,7 +142,7 @@ function sweepMap(data, model, el) {
   }
   const code = (state) => data.code.replaceAll("@place@", place(setting(state)));
   const legend = h("p", { class: "wb-quiet" }, "Each cell is a setting with its right answers, unanswerable questions included; ★ is the best, the frame is the chosen one.");
-  panel(data, model, el, "sweep map", { controls, body: [plane, legend], draw, sentence, tables, code });
+  panel(data, model, el, "sweep map", { controls, body: [drawing.root, legend], draw, sentence, tables, code });
 }
 
 Object.assign(VIEWS, { survival: survivalChart, fixes: fixFinder, blame: blameChart, sweep: sweepMap });

@@ -39,8 +39,8 @@ function layoutOf(root, { xaxis, yaxis, ...rest }) {
 export const upright = (at) => ({ type: "line", x0: at, x1: at, y0: 0, y1: 1, yref: "paper", line: { color: "#c44f00", width: 2 } });
 
 // `show` draws traces at the next frame, in the colours of the page: a trace's `hue` is the name of one.
-// `exported` gives what an image has beside the figure: its legend, and lines that are elements of the page.
-export function figure(model, height, exported = () => ({})) {
+// `clicked` hears a mark, and `exported` gives what an image has beside the figure: its legend, and lines that are elements of the page.
+export function figure(model, height, exported = () => ({}), clicked = null) {
   const root = h("div", { class: "wb-figure", style: `height: ${height}px` });
   let [plotly, wanted, due, wide] = [null, null, false, 0];
   const camera = { name: "toImage", title: "save as PNG", click: () => {
@@ -58,6 +58,8 @@ export function figure(model, height, exported = () => ({})) {
     });
     camera.icon = plotly.Icons.camera;
     plotly.react(root, traces, layoutOf(root, wanted.layout), { displaylogo: false, modeBarButtons: [[camera]], displayModeBar: "hover" });
+    if (clicked && !root.wbHeard) root.on("plotly_click", ({ points }) => clicked(points[0]));
+    root.wbHeard = true;
   }
   const soon = () => due || ((due = true), requestAnimationFrame(draw));
   plotlyOf(model).then((found) => {

@@ -150,12 +150,17 @@ class State(traitlets.HasTraits):
         self.data = {"version": VERSION, "view": self.view, "of": of, **self.facts}
 
     @property
+    def values(self) -> dict[str, Any]:
+        """The settings as the page has them."""
+        return {name: getattr(self, name) for name in self.names}
+
+    @property
     def settings(self) -> dict[str, Any]:
         """The named values. You can set some of them; if one is wrong, none is set.
 
         Raises InputError for a name or a value that this widget does not have.
         """
-        return {name: getattr(self, name) for name in self.names}
+        return self.values
 
     @settings.setter
     def settings(self, values: Mapping[str, Any]) -> None:
@@ -259,7 +264,7 @@ class State(traitlets.HasTraits):
 
     def from_page(self, values: Mapping[str, Any]) -> None:
         """Takes what was changed on the page, and selects it. Raises InputError; then nothing changes."""
-        before = self.settings
+        before = self.values
         self.take(values)
         if chosen := self.choice({name for name in values if getattr(self, name) != before.get(name)}):
             self.selection.choose(**chosen)
