@@ -1,15 +1,21 @@
-"""A widget of one's own: the scores of a search as bars of text."""
+"""A live widget of one's own: the scores of a search, and a floor that a slider moves."""
+
+import ipywidgets
+from IPython.display import display
 
 import workbench as wb
+from workbench.views import plots
 
 
-class Bars:
+class Bars(ipywidgets.VBox):
     def __init__(self, trace):
-        self.trace = trace
+        scores = [one.score for one in trace.candidates]
+        self.floor = ipywidgets.FloatSlider(0.35, min=0.0, max=1.0, step=0.01, description="floor")
 
-    def __repr__(self):
-        found = self.trace.results
-        return "\n".join(f"{'#' * round(20 * one.score)} {one.chunk.path}" for one in found)
+        def draw(floor):
+            display(plots.scores(scores, [], threshold=floor))
+
+        super().__init__([self.floor, ipywidgets.interactive_output(draw, {"floor": self.floor})])
 
 
 wb.register(Bars)
