@@ -1,14 +1,17 @@
 """The attacks of docs/security.md, run on the command line: seconds, peak memory, and how each ended.
 
-`python -m benchmarks.attacks [WORD …]` runs all, or those whose names contain a word. It needs Linux, the
-installed `workbench`, 500 MB of free disk, and some minutes. Sparse files stand for the large ones. Each
-attack is a process of its own, with an empty cache. The exit code is 1 if one does not end as expected.
+`python -m benchmarks.attacks [WORD …]` runs all, or those whose names contain a word; with `--write`, it also
+writes what it measured into docs/security.md. It needs Linux, the installed `workbench`, 500 MB of free disk,
+and some minutes. Sparse files stand for the large ones. Each attack is a process of its own, with an empty
+cache, a key in each variable and no other address. The exit code is 1 if one does not end as expected.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -16,6 +19,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
+
+import apsw
 
 PROJECT = Path(__file__).parent.parent
 MOST_SECONDS = 600
@@ -143,6 +148,86 @@ def judged_run(grade: str) -> Callable[[Path], object]:
     return write
 
 
+NOBODY = "http://127.0.0.1:9"
+"""An address at which nothing listens: an attack that reaches it ends otherwise than expected."""
+CONFIGURED = {
+    "meta": {"lastTouchedVersion": "2026.2.13"},
+    "agents": {
+        "defaults": {"workspace": "/etc", "memorySearch": {"provider": "openai", "extraPaths": ["/etc"]}}
+    },
+}
+CALIBRATION = f"""system: openclaw-2026.2.13
+model: m
+memory: m
+rerank: cohere:m@{NOBODY}
+thresholds: {{floor: 0.2}}
+promise: None.
+"""
+SPANS = [
+    {"type": "RETRIEVER", "input": {"query": "tea"}, "output": [{"id": "a", "score": 0.5}]},
+    {"type": "RETRIEVER", "input": {"query": "tea"}, "output": [{"id": "a", "score": "x"}]},
+    {"type": "RETRIEVER", "attributes": [{"key": "a", "value": {"arrayValue": 5}}]},
+]
+
+
+def with_notes(name: str, text: str) -> Callable[[Path], object]:
+    """Writes one file, and a memory beside it."""
+
+    def write(folder: Path) -> None:
+        (folder / "memory").mkdir()
+        (folder / "memory" / "tea.md").write_text("Tea is in the pot.\n")
+        (folder / name).write_text(text)
+
+    return write
+
+
+def pipe(name: str) -> Callable[[Path], object]:
+    """A named pipe in place of a file."""
+    return lambda folder: os.mkfifo(folder / name)
+
+
+def store(kind: str, change: Callable[[Path], object]) -> Callable[[Path], object]:
+    """A sound store of a kind in the folder `store`, and then a change of it."""
+
+    def write(folder: Path) -> None:
+        from tests.security.hostile_stores import sound  # with a model, in the process that prepares
+
+        change(sound(kind, folder / "store"))
+
+    return write
+
+
+def billion_vectors(place: Path) -> None:
+    file = place / "index.faiss"
+    file.write_bytes(b"IxF2" + struct.pack("<iq", 384, 10**9) + file.read_bytes()[16:])
+
+
+def endless(place: Path) -> None:
+    db = apsw.Connection(str(place))
+    db.execute("DROP TABLE entity")
+    columns = "1 AS id, 1 AS project_id, 'a' AS file_path, 'b' AS checksum"
+    rows = "WITH RECURSIVE a (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM a)"
+    db.execute(f"CREATE VIEW entity AS {rows} SELECT {columns} FROM a")
+    db.close()
+
+
+def names_a_folder(place: Path) -> None:
+    db = apsw.Connection(str(place))
+    db.execute("UPDATE meta SET value = '/etc' WHERE key = 'folder'")
+    db.close()
+
+
+def as_pipe(name: str) -> Callable[[Path], object]:
+    """Puts a named pipe into the place of a store's file."""
+
+    def change(place: Path) -> None:
+        file = place / name if name else place
+        file.unlink()
+        os.mkfifo(file)
+
+    return change
+
+
 CASE = ("case", "run", "a.case.yaml")
 COMPARE = ("runs", "compare", "run.trec", "run.trec", "--qrels", "qrels.txt")
 IMPORT = ("runs", "import", "run.jsonl", "-o", "out.trec")
@@ -196,6 +281,72 @@ ATTACKS = [
         ("index", str(PROJECT / "sample_memory"), "--sessions", "sessions"), 2, "at most 100 MB",
     ),
     Attack("a hostile notes folder", hostile_notes, ("index", ".", "--skip"), 0, "4 new"),
+    Attack(
+        "a calibration with an address", with_notes("a.calibration.yaml", CALIBRATION),
+        ("search", "tea", "-m", ".", "-s", "a.calibration.yaml"), 2, "which you have not named",
+    ),
+    Attack(
+        "a calibration in a case",
+        case_with("openclaw-2026.2.13", "{name: openclaw-2026.2.13, settings: [calibration=/etc/a.yaml]}"),
+        CASE, 2, "names a file",
+    ),
+    Attack(
+        "an openclaw.json with a model and folders", with_notes("openclaw.json", json.dumps(CONFIGURED)),
+        ("--config", "openclaw.json", "index"), 2, "which you have not named",
+    ),
+    Attack(
+        "an index that names a folder", store("ours", names_a_folder),
+        ("doctor", "store/index.sqlite"), 1, "which was not read",
+    ),
+    Attack(
+        "a release that is an alias", case_with("toy", "toy"),
+        ("case", "confirm", "a.case.yaml", "--release", "npm:evil@1.0.0", "--yes"), 2, "is no version of",
+    ),
+    Attack(
+        "a calibration that is a pipe", pipe("a.calibration.yaml"), ("systems", "a.calibration.yaml"),
+        2, "not a plain file",
+    ),
+    Attack("a run that is a pipe", pipe("run.jsonl"), IMPORT, 2, "not a plain file"),
+    Attack("a report that is a pipe", pipe("r.md"), ("reproduce", "r.md"), 2, "not a plain file"),
+    Attack(
+        "a store's file that is a pipe", store("qdrant", as_pipe("meta.json")), ("doctor", "store/qdrant"),
+        2, "not a plain file",
+    ),
+    Attack(
+        "a pipe beside a store's file", store("openclaw", lambda one: os.mkfifo(f"{one}-wal")),
+        ("search", "tea", "-m", "store/main.sqlite"), 2, "not a plain file",
+    ),
+    Attack(
+        "a FAISS header with a billion vectors", store("faiss", billion_vectors), ("doctor", "store/faiss"),
+        2, "more than there are",
+    ),
+    Attack(
+        "a pickle of 13 bytes that asks for 4 GB",
+        store("faiss", lambda one: (one / "index.pkl").write_bytes(b"\x80\x02r\xff\xff\xff\x0fN.")),
+        ("doctor", "store/faiss"), 2, "store/faiss",
+    ),
+    Attack(
+        "a sparse store of 5 GB", store("faiss", lambda one: os.truncate(one / "index.faiss", 5 * 10**9)),
+        ("doctor", "store/faiss"), 2, "more memory",
+    ),
+    Attack(
+        "a view that recurses", store("basic-memory", endless), ("doctor", "store/memory.db"),
+        2, "no store that the doctor knows",
+    ),
+    Attack(
+        "a report of 1 MB of one pattern", written("r.md", "a-" * 500_000), ("reproduce", "r.md"), 1, "r.md"
+    ),
+    Attack(
+        "odd spans among good ones", written("s.json", json.dumps(SPANS)), ("runs", "traces", "s.json"),
+        0, "cannot be read: 2",
+    ),
+    Attack(
+        "a case without dimensions", case_with("dimensions: 1, ", ""), CASE, 0, "every expectation holds"
+    ),
+    Attack(
+        "a case with other dimensions", case_with("dimensions: 1, ", "dimensions: 7, "), CASE,
+        2, "makes vectors of 1 numbers",
+    ),
     Attack("modules beside the notes, `index`", modules, ("index", "."), 0, ""),
     Attack(
         "modules beside the notes, `explore`", modules,
@@ -208,12 +359,27 @@ ATTACKS = [
 ]  # fmt: skip
 
 
+def prepare(attack: Attack, folder: Path) -> None:
+    """Writes the input in a process of its own: what that takes is no part of what the command takes."""
+    child = os.fork()
+    if child == 0:
+        done = 1
+        try:
+            attack.prepare(folder)
+            done = 0
+        finally:
+            os._exit(done)
+    if os.waitpid(child, 0)[1]:
+        raise RuntimeError(f"{attack.name} cannot be prepared")
+
+
 def started(attack: Attack, folder: Path, log: Path) -> subprocess.Popen[bytes]:
     """The command of an attack, with its output in `log` and a cache of its own."""
     program = [sys.executable, "-P", "-m", "workbench", *attack.command]
     if attack.command == ("pytest",):
         program = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder.parent / "cache"), "PYTHONPATH": str(PROJECT)}
+    environment |= {"OPENAI_API_KEY": "sk-0123456789abcdef", "WORKBENCH_RERANK_KEY": "sk-0123456789abcdef"}
     with log.open("wb") as out:
         return subprocess.Popen(
             program,
@@ -258,20 +424,44 @@ def problems(attack: Attack, got: Ended, folder: Path) -> list[str]:
     return [text for text, wrong in checks.items() if wrong]
 
 
+def row(attack: Attack, got: Ended) -> str:
+    """A row of the table in docs/security.md."""
+    return f"| {attack.name} | {got.code} | {got.seconds:.1f} | {got.megabytes:.0f} |"
+
+
+PAGE = PROJECT / "docs" / "security.md"
+BEGIN, END = "<!-- measured: python -m benchmarks.attacks --write -->", "<!-- end of what was measured -->"
+
+
+def write(rows: list[str], failed: int) -> None:
+    """Puts the rows into docs/security.md, in place of those of the last run."""
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    after = rest.partition(END)[2]
+    head = f"{len(rows)} attacks, each a process of its own; {failed} ended otherwise than they must."
+    table = ["| attack | exit code | s | peak MB |", "|---|---|---|---|", *rows]
+    text = "\n".join([BEGIN, "", head, "", *table, "", END])
+    PAGE.write_text(f"{before}{text}{after}", encoding="utf-8")
+
+
 def main(words: list[str]) -> int:
     """Prints a row for each attack, and below it what is wrong."""
-    chosen = [one for one in ATTACKS if not words or any(word in one.name for word in words)]
-    failed = 0
+    named = [one for one in words if one != "--write"]
+    chosen = [one for one in ATTACKS if not named or any(word in one.name for word in named)]
+    failed, rows = 0, []
     for attack in chosen:
         with tempfile.TemporaryDirectory() as home:
             folder = Path(home) / "given"
             folder.mkdir()
-            attack.prepare(folder)
+            prepare(attack, folder)
             got = ended(attack, folder)
             wrong = problems(attack, got, folder)
-        print(f"{attack.name:40} {got.seconds:6.1f} s {got.megabytes:6.0f} MB  exit {got.code}", flush=True)
+        print(f"{attack.name:42} {got.seconds:6.1f} s {got.megabytes:6.0f} MB  exit {got.code}", flush=True)
         failed += bool(wrong)
+        rows.append(row(attack, got))
         print(*(f"    {text}\n" for text in wrong), sep="", end="", flush=True)
+    print(f"{len(rows)} attacks, {failed} ended wrongly")
+    if "--write" in words and not named:
+        write(rows, failed)
     return int(failed > 0)
 
 
