@@ -334,7 +334,8 @@ ATTACKS = [
         2, "no store that the doctor knows",
     ),
     Attack(
-        "a report of 1 MB of one pattern", written("r.md", "a-" * 500_000), ("reproduce", "r.md"), 1, "r.md"
+        "a report of 1 MB of one pattern", written("r.md", "a-" * 500_000), ("reproduce", "r.md"),
+        10, "To correct it",
     ),
     Attack(
         "odd spans among good ones", written("s.json", json.dumps(SPANS)), ("runs", "traces", "s.json"),

@@ -22,7 +22,7 @@ from tests.security.hostile_stores import ATTACKS, numbered
 
 COUNT = 300
 MOST_SECONDS, MOST_MEGABYTES = 10.0, 1_000.0
-CODES = (0, 1, 2, 3, 4)
+CODES = (0, 1, 2, 3, 4, 10, 11, 12)
 
 
 class Ended(NamedTuple):
