@@ -33,7 +33,7 @@ from workbench.measure.questions import load_questions
 from workbench.memory.sync import open_index
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.views.living import as_json, script, style
-from workbench.views.plotlyjs import plotly_script
+from workbench.views.plotlyjs import figure_html, figures_script, figures_style, plotly_script
 from workbench.views.widgets.threshold import ThresholdLab
 
 HERE = Path(__file__).parent
@@ -42,6 +42,8 @@ NOTEBOOKS = PROJECT / "notebooks"
 MEMORY = PROJECT / "sample_memory"
 SITE = PROJECT / "site"
 SECONDS_A_CELL = 600
+FIGURE = "application/vnd.plotly.v1+json"
+"""The form in which a notebook has a figure of plotly."""
 ABOUT = "Hybrid search over an agent's memory: how it fails, in lessons whose widgets move without a kernel."
 PREVIEW = HERE / "pictures" / "threshold-lab-light.webp"
 """What a link to the site shows."""
@@ -112,6 +114,7 @@ def run(path: Path, bar: tqdm[Any]) -> Lesson:
     Raises FailedError if a cell fails, takes too long, or ends the kernel.
     """
     notebook = nbformat.read(path, as_version=4)
+    notebook.metadata.pop("widgets", None)  # a lesson that was run here keeps them, and they ask the network
     name = f"solutions/{path.stem}" if path.parent.name == "solutions" else path.stem
     bar.set_description(name)
     started: list[NotebookNode] = []
@@ -137,6 +140,10 @@ def run(path: Path, bar: tqdm[Any]) -> Lesson:
         source = "".join(f"    {line}\n" for line in started[-1].source.splitlines())
         place = f"{name}.ipynb, In [{len(started)}]"
         raise FailedError(f"{place} failed:\n{source}{_reason(error)}") from None
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if FIGURE in output.get("data", {}):
+                output.data["text/html"] = figure_html(output.data.pop(FIGURE))
     return Lesson(name, notebook)
 
 
@@ -195,11 +202,21 @@ def write(lessons: Sequence[Lesson], site: Path) -> None:
         page = with_shared_style(with_shared_chunks(page), lesson.root, site)
         (site / lesson.page).write_text(page, encoding="utf-8")
     (site / "index.html").write_text(contents(lessons, still(lab(MEMORY))), encoding="utf-8")
-    (site / "living.js").write_text(script(), encoding="utf-8")
-    (site / "plotly.js").write_text(plotly_script(), encoding="utf-8")
-    (site / "living.css").write_text(style(), encoding="utf-8")
-    shutil.copy(HERE / "page.css", site)
+    write_scripts(site)
     shutil.copy(PREVIEW, site / "preview.webp")
+    shutil.copy(HERE / "page.css", site)
+
+
+def write_scripts(folder: Path) -> None:
+    """Writes what the pages of a folder load: the living view, plotly.js, and what draws figures with it."""
+    for name, text in {
+        "living.js": script(),
+        "living.css": style(),
+        "plotly.js": plotly_script(),
+        "figures.js": figures_script(),
+        "figures.css": figures_style(),
+    }.items():
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def with_shared_chunks(page: str) -> str:

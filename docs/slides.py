@@ -16,8 +16,7 @@ from nbconvert import SlidesExporter
 from nbformat import NotebookNode
 from tqdm import tqdm
 
-from docs.pages import HERE, NOTEBOOKS, SITE, FailedError, html, run
-from workbench.views.living import script, style
+from docs.pages import HERE, NOTEBOOKS, SITE, FailedError, html, run, write_scripts
 
 REVEAL = "https://unpkg.com/reveal.js@4.0.2"
 SKIPPED = {"checks", "exercise"}
@@ -71,8 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             (asked.to / lesson.page).write_text(page, encoding="utf-8")
     except FailedError as error:
         sys.exit(str(error))
-    (asked.to / "living.js").write_text(script(), encoding="utf-8")
-    (asked.to / "living.css").write_text(style(), encoding="utf-8")
+    write_scripts(asked.to)
     print(f"{len(paths)} lessons: {asked.to}")
 
 

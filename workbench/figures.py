@@ -42,6 +42,9 @@ BINS, MOST_MARKS, MOST_CELLS = 50, 300, 12
 NAME_COLUMNS = 26
 """The columns of a line of a name beside a bar; a longer name continues on the next line."""
 
+TITLE_COLUMNS = 28
+"""The columns of a line of an axis title, so that it fits a page of 400 pixels."""
+
 LINE, ROW = 19, 17
 """Pixels of a line of text, and of the space around the bar of a row."""
 
@@ -54,7 +57,7 @@ Shape = Literal["histogram", "ecdf", "strip"]
 
 _axis = {
     "automargin": True, "ticks": "outside", "ticklen": 5, "tickcolor": GREY, "linecolor": GREY,
-    "gridcolor": GRID, "showline": True, "zeroline": False, "title": {"standoff": 10},
+    "gridcolor": GRID, "showline": True, "zeroline": False, "title": {"standoff": 10, "font": {"size": 14}},
 }  # fmt: skip
 pio.templates["workbench"] = go.layout.Template(
     layout={
@@ -128,6 +131,11 @@ def _parts(piece: str, columns: int) -> list[str]:
 
 def _columns(words: str) -> int:
     return sum(2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in words)
+
+
+def title(words: str) -> str:
+    """The title of an axis in lines."""
+    return folded(words, TITLE_COLUMNS)
 
 
 def number(value: float) -> str:
@@ -208,11 +216,15 @@ def _rows(words: str, numbers: Mapping[str, str], unit: str, bars_a_row: int = 1
     """A figure of horizontal bars, the first one on top: names at the left, and what stands at the right."""
     names = [folded(name) for name in numbers]
     lines = [max(name.count("<br>") + 1, bars_a_row) for name in names]
-    made = _figure(words, 64 + sum(LINE * count + ROW for count in lines), showlegend=False)
+    made = _figure(
+        words,
+        64 + LINE * title(unit).count("<br>") + sum(LINE * count + ROW for count in lines),
+        showlegend=False,
+    )
     places = list(range(len(names)))
     axis = {"tickvals": places, "range": [len(names) - 0.5, -0.5], "showgrid": False, "ticks": ""}
     made.update_layout(
-        xaxis={"title_text": text(unit), "rangemode": "tozero", "zeroline": True, "zerolinecolor": GREY},
+        xaxis={"title_text": title(unit), "rangemode": "tozero", "zeroline": True, "zerolinecolor": GREY},
         yaxis=axis | {"ticktext": names},
     )
     if any(numbers.values()):
@@ -242,7 +254,7 @@ def lines(
         for name, some in points.items()
     )
     made = _figure(f"{y} by {x}. " + "; ".join(told), 400, showlegend=len(points) > 1)
-    made.update_layout(xaxis_title_text=text(x), yaxis_title_text=text(y))
+    made.update_layout(xaxis_title_text=title(x), yaxis_title_text=title(y))
     for label, (low, high) in (bands or {}).items():
         made.add_hrect(low, high, fillcolor=GREY, opacity=0.2, line_width=0, annotation_text=text(label))
     for place, (name, some) in enumerate(points.items()):
@@ -291,7 +303,7 @@ def heat_map(
         x=list(range(len(across))),
         y=list(range(len(up))),
         colorscale=[[0, "#dcebf5"], [0.5, "#5aa5d0"], [1, "#005a8e"]],
-        colorbar={"title": {"text": text(unit)}, "outlinewidth": 0, "thickness": 12},
+        colorbar={"title": {"text": folded(unit, 12)}, "outlinewidth": 0, "thickness": 12},
         text=[[written((one, other)) for one in across] for other in up],
         texttemplate="%{text}",
         hovertext=[
@@ -309,11 +321,11 @@ def heat_map(
     step = -(-len(across) // MOST_CELLS)
     made.update_layout(
         xaxis={
-            "title_text": text(x), "tickvals": list(range(0, len(across), step)), "showgrid": False,
+            "title_text": title(x), "tickvals": list(range(0, len(across), step)), "showgrid": False,
             "ticktext": [folded(name, 12) for name in across[::step]],
         },
         yaxis={
-            "title_text": text(y), "tickvals": list(range(len(up))), "showgrid": False,
+            "title_text": title(y), "tickvals": list(range(len(up))), "showgrid": False,
             "ticktext": [folded(name) for name in up],
         },
     )  # fmt: skip
@@ -329,11 +341,11 @@ def ranks(orders: Mapping[str, Sequence[str]], watched: str | None = None) -> Fi
     names = [*dict.fromkeys(name for order in orders.values() for name in order)]
     if not names:
         raise InputError("There is nothing to draw.", "Give an order with one name or more.")
-    told = (f"{title}: " + ", ".join(order) for title, order in orders.items())
+    told = (f"{head}: " + ", ".join(order) for head, order in orders.items())
     made = _figure("; ".join(told), 120 + 36 * len(names), showlegend=False)
-    places = {title: {name: place for place, name in enumerate(order, 1)} for title, order in orders.items()}
+    places = {head: {name: place for place, name in enumerate(order, 1)} for head, order in orders.items()}
     for name, colour in zip(names, cycle(COLOURS), strict=False):
-        ranked = [places[title].get(name) for title in orders]
+        ranked = [places[head].get(name) for head in orders]
         is_watched = name == watched or watched is None
         made.add_scatter(
             x=list(range(len(orders))),
@@ -343,8 +355,8 @@ def ranks(orders: Mapping[str, Sequence[str]], watched: str | None = None) -> Fi
             marker_size=9,
             connectgaps=False,
             hovertext=[
-                f"{text(name)}: rank {rank} in {text(title)}"
-                for rank, title in zip(ranked, orders, strict=True)
+                f"{text(name)}: rank {rank} in {text(head)}"
+                for rank, head in zip(ranked, orders, strict=True)
             ],
             hoverinfo="text",
         )
@@ -430,7 +442,7 @@ def _distributions(
     _finite(np.concatenate([one.values for one in groups] or [np.empty(0)]), "score")
     at = "" if limit is None else f" The threshold is {number(limit)}."
     made = _figure(f"{axis}. {'; '.join(_told(one, limit) for one in groups)}.{at}", 380, showlegend=True)
-    made.update_layout(xaxis_title_text=text(axis), barmode="overlay")
+    made.update_layout(xaxis_title_text=title(axis), barmode="overlay")
     _SHAPES[shape](made, groups, limit)
     if limit is not None:
         _reference(made, False, limit, number(limit))
@@ -592,9 +604,9 @@ def evidence(
     made.add_shape(type="rect", x0=cosine, x1=high, y0=-0.1, y1=1.04, **region)
     made.add_shape(type="rect", x0=-0.1, x1=cosine, y0=relevance, y1=1.04, **region)
     made.update_layout(
-        xaxis={"title_text": "cosine of the vector leg", "range": [-0.1, high]},
+        xaxis={"title_text": title("cosine of the vector leg"), "range": [-0.1, high]},
         yaxis={
-            "title_text": "keyword relevance r / (1 + r)", "range": [-0.1, 1.04],
+            "title_text": title("keyword relevance r / (1 + r)"), "range": [-0.1, 1.04],
             "tickvals": [absent, 0, 0.25, 0.5, 0.75, 1],
             "ticktext": ["absent", "0", "0.25", "0.5", "0.75", "1"],
         },
@@ -714,9 +726,48 @@ def reliability(
         hoverinfo="text",
     )  # fmt: skip
     made.update_layout(
-        xaxis={"title_text": "stated probability of an answer", "range": [-0.02, 1.02]},
-        yaxis={"title_text": "share of the questions that have one", "range": [-0.02, 1.02]},
+        xaxis={"title_text": title("stated probability of an answer"), "range": [-0.02, 1.02]},
+        yaxis={"title_text": title("share of the questions that have one"), "range": [-0.02, 1.02]},
     )
     if floor is not None and math.isfinite(floor):
         _reference(made, False, floor, f"floor {number(floor)}")
+    return made
+
+
+def memory_map(
+    points: Points,
+    names: Sequence[str],
+    near: Sequence[int],
+    question: tuple[float, float],
+    axes: tuple[str, str],
+) -> Figure:
+    """The chunks of a memory on a plane, the question, and its neighbours, which are numbered by their rank.
+
+    `near` are the places of the neighbours in `points`, the nearest first; `axes` name the two directions.
+    """
+    told = ", ".join(f"{rank}. {names[place]}" for rank, place in enumerate(near, 1))
+    made = _figure(f"{len(points)} chunks on a plane. Nearest to the question: {told}", 520, showlegend=True)
+    groups = {
+        "chunks": ([place for place in range(len(points)) if place not in near], GREY, 6, 0.5),
+        "nearest to the question": (list(near), BLUE, 11, 1.0),
+    }
+    for name, (places, colour, size, opacity) in groups.items():
+        made.add_scatter(
+            x=[points[place][0] for place in places],
+            y=[points[place][1] for place in places],
+            mode="markers+text" if colour == BLUE else "markers",
+            name=name,
+            text=[str(rank) for rank in range(1, len(places) + 1)] if colour == BLUE else None,
+            textposition="top center",
+            marker={"color": colour, "size": size, "opacity": opacity},
+            hovertext=[text(names[place]) for place in places],
+            hoverinfo="text",
+        )
+    made.add_scatter(
+        x=[question[0]], y=[question[1]], mode="markers", name="question", hovertext="the question",
+        hoverinfo="text", marker={"color": VERMILION, "size": 15, "symbol": "diamond"},
+    )  # fmt: skip
+    made.update_layout(
+        xaxis_title_text=title(axes[0]), yaxis={"title_text": title(axes[1]), "scaleanchor": "x"}
+    )
     return made

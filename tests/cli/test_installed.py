@@ -20,11 +20,13 @@ import apsw
 import nbformat
 import psutil
 import pytest
+import typer
 from nbclient import NotebookClient
 
 from tests.browser import free_port, wait_for
 from tests.commands import Outcome, Run
 from tests.conftest import PATIENT, PROJECT, SAMPLE
+from workbench.cli import lab as lab_command
 from workbench.cli.bundled import FOLDERS, copy_to, unused
 from workbench.cli.lab import environment
 from workbench.errors import InputError
@@ -99,6 +101,23 @@ def test_a_bad_request_is_refused_before_anything_is_copied_or_indexed(
     assert (outcome.code, outcome.out) == (2, "")
     assert problem.format(tmp_path) in outcome.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_in_a_clone_the_lab_opens_copies_and_leaves_tracked_files_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "notebooks" / "00_start.ipynb").write_text("tracked")
+    opened: list[Path] = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(lab_command, "serve", lambda *_: 0)
+    monkeypatch.setattr(lab_command, "launch", lambda folder, *_: opened.append(folder) or 0)
+    with pytest.raises(typer.Exit):
+        lab_command.lab(None, None, None, False, 0, False)
+    assert opened == [Path("workbench-lab") / "notebooks"]
+    assert (tmp_path / FIRST).read_text() == "tracked"
+    assert (tmp_path / "workbench-lab" / FIRST).is_file()
 
 
 # the wheel

@@ -117,6 +117,29 @@ def test_a_picture_of_each_widget_is_taken(page: Page, site: Path, tmp_path: Pat
     assert light.getpixel((2, 2)) > (240, 240, 240) > (40, 40, 40) > dark.getpixel((2, 2))
 
 
+@needs_chromium
+def test_a_lesson_that_was_run_in_its_place_gives_a_page_that_asks_no_network(
+    page: Page, tmp_path: Path
+) -> None:
+    """Jupyter saves the state of widgets; with it, a page would load a script from the network."""
+    state = {
+        "application/vnd.jupyter.widget-state+json": {"state": {}, "version_major": 2, "version_minor": 0}
+    }
+    code = "from workbench.views import plots\nplots.bars({'<b>one</b>': 1, 'two': 2}, 'hits')"
+    cells = [nbformat.v4.new_markdown_cell("# A lesson\n\nIt has a figure."), nbformat.v4.new_code_cell(code)]
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"widgets": state})
+    notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
+    nbformat.write(notebook, tmp_path / "A_lesson.ipynb")
+    with tqdm(disable=True) as bar:
+        write([run(tmp_path / "A_lesson.ipynb", bar)], tmp_path / "site")
+    seen = Visit(page.context.new_page(), tmp_path / "site" / "A_lesson.html")
+    names = seen.page.locator(".workbench-figure .ytick text")
+    expect(names.first).to_have_text("<b>one</b>", timeout=PATIENCE)
+    expect(seen.page.get_by_role("figure", name="hits: <b>one</b> 1, two 2")).to_be_visible()
+    assert {url.partition(":")[0] for url in seen.requested} <= {"file", "data", "blob"}
+    assert seen.complaints == []
+
+
 def lesson(name: str, text: str) -> Lesson:
     return Lesson(name, nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text)]))
 

@@ -184,8 +184,11 @@ def test_the_map_shows_the_main_plane_and_names_neighbours_by_cosine(sample: Mem
     found = memory_map(sample, "rooibos tea")
     _, vectors = sample.vectors()
     near = sample.vector(sample.embed("rooibos tea"), 8)
-    places = [found["lines"][one["point"]] for one in found["near"]]
-    assert places == [f"{one.start_line}-{one.end_line}" for one in sample.chunks(near.rows)]
+    assert [one["name"] for one in found["near"]] == [one.place for one in sample.chunks(near.rows)]
+    chunks, neighbours, question = found["figure"]["data"]
+    assert neighbours["hovertext"] == [one["name"] for one in found["near"]]
+    assert len(chunks["x"]) + len(neighbours["x"]) == sample.size
+    assert question["name"] == "question"
     np.testing.assert_allclose([one["cosine"] for one in found["near"]], 1 - near.raw, atol=1e-4)
     _, axes, shares = main_plane(vectors)
     spread = np.var((vectors - vectors.mean(axis=0)) @ axes, axis=0) / np.var(vectors, axis=0).sum()

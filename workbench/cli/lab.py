@@ -115,7 +115,7 @@ def lab(
         Path | None,
         typer.Option(
             help="First copy the notebooks and the sample memory to this folder; nothing is overwritten. "
-            "Default if there is no notebooks folder here: workbench-lab."
+            "Default in a clone, and if there is no notebooks folder here: workbench-lab."
         ),
     ] = None,
     fresh: Annotated[
@@ -139,8 +139,8 @@ def lab(
     if (to is not None or fresh) and notebooks is not None:
         other = "--to" if to is not None else "--fresh"
         raise InputError(f"{other} and --notebooks name two folders of notebooks.", "Give one of them.")
-    if to is None and notebooks is None and not Path(NOTEBOOKS).is_dir():
-        to = COPIES
+    if to is None and notebooks is None and (Path(".git").exists() or not Path(NOTEBOOKS).is_dir()):
+        to = COPIES  # in a clone, a lesson that is run must not change what git tracks
     if fresh:
         to = unused(to or COPIES)
     if to is not None:

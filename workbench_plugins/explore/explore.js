@@ -5,7 +5,7 @@
   const heard = [];
   const said = document.getElementById("said");
   const below = document.getElementById("below");
-  const { h, svg } = workbenchView;
+  const { h } = workbenchView;
   let asked = 0;
   let good = state.settings; // those of the last answer
   let shown = ""; // what stands below
@@ -85,41 +85,11 @@
     return [h("h2", {}, "A log of questions"), said, ...[sentence ?? "", ...notes].filter(Boolean).map((one) => h("p", {}, one)), ...found];
   }
 
-  function map({ sentence, points, files, lines, paths, question, near, shares }) {
-    const [width, height, edge] = [700, 520, 24];
-    const ends = [0, 1].map((axis) => [...points, question].reduce(([low, high], one) => [Math.min(low, one[axis]), Math.max(high, one[axis])], [Infinity, -Infinity]));
-    const scale = Math.min((width - 2 * edge) / (ends[0][1] - ends[0][0] || 1), (height - 2 * edge) / (ends[1][1] - ends[1][0] || 1));
-    const at = (one) => [edge + (one[0] - ends[0][0]) * scale, height - edge - (one[1] - ends[1][0]) * scale];
-    const named = (n) => `${paths[files[n]]}:${lines[n]}`;
-    const rank = new Map(near.map(({ point }, place) => [point, place + 1]));
-    const circles = points.map((one, n) => {
-      const [cx, cy] = at(one);
-      return svg("circle", { cx, cy, r: rank.has(n) ? 6 : 3, class: rank.has(n) ? "near" : null }, svg("title", {}, named(n)));
-    });
-    // Each neighbour has its number, and the nearest of each file its name.
-    const first = (place) => near.findIndex(({ point }) => files[point] === files[near[place].point]) === place;
-    // Labels that would cover each other stand below each other.
-    const [labels, taken] = [[], []];
-    function name(text, [x, y]) {
-      const width = 8 * text.length;
-      const covers = (one) => Math.abs(one.y - y) < 14 && one.x < x + width && x < one.x + one.width;
-      while (taken.some(covers)) y += 2;
-      taken.push({ x, y, width });
-      labels.push(svg("text", { x: x + 9, y: y + 4 }, text));
-    }
-    name("question", at(question));
-    for (const [place, { point }] of near.entries()) name(`${place + 1}${first(place) ? ` ${paths[files[point]].split("/").at(-1)}` : ""}`, at(points[point]));
-    const [x, y] = at(question);
-    const mark = svg("path", { class: "asked", d: `M${x},${y - 9}l9,9l-9,9l-9,-9z` }, svg("title", {}, "the question"));
-    const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Map of ${points.length} chunks. ${sentence}` }, ...circles.filter((_, n) => !rank.has(n)), ...near.map(({ point }) => circles[point]), mark, ...labels);
-    const choose = (n, yes) => circles[n].classList.toggle("chosen", yes);
-    const items = near.map(({ point, cosine }) => {
-      const on = () => choose(point, true);
-      const off = () => choose(point, false);
-      return h("li", { tabindex: 0, onmouseenter: on, onfocus: on, onmouseleave: off, onblur: off }, named(point), ` cosine ${cosine}`);
-    });
-    const axes = shares.map((one, n) => `${n ? "up" : "across"}: ${(100 * one).toFixed(1)} % of the variance`).join("; ");
-    return [h("h2", {}, "A map of the memory"), h("p", {}, sentence), h("div", { class: "ex-map wb-living" }, h("div", {}, picture, h("div", { class: "wb-axis" }, axes)), h("div", {}, h("b", {}, "nearest to the question, by cosine"), h("ol", {}, ...items)))];
+  function map({ sentence, figure, near }) {
+    const picture = h("div", { class: "workbench-figure" });
+    requestAnimationFrame(() => workbenchFigures.draw(picture, figure)); // when it stands on the page, and has a width
+    const items = near.map(({ name, cosine }) => h("li", {}, name, ` cosine ${cosine}`));
+    return [h("h2", {}, "A map of the memory"), h("p", {}, sentence), h("div", { class: "ex-map wb-living" }, picture, h("div", {}, h("b", {}, "nearest to the question, by cosine"), h("ol", {}, ...items)))];
   }
 
   const PARTS = { log, map };

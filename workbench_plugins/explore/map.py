@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench import figures
 from workbench.errors import InputError
 from workbench.memory.index import OpenIndex
 from workbench.records import Vector
@@ -34,19 +35,24 @@ def memory_map(index: OpenIndex, question: str) -> dict[str, Any]:
     shown = np.union1d(drawn, np.flatnonzero(np.isin(rows, near.rows)))
     centre, axes, shares = main_plane(vectors[drawn])
     chunks = index.chunks(rows[shown])
-    paths = sorted({one.path for one in chunks})
-    number = {path: place for place, path in enumerate(paths)}
     place = {int(row): n for n, row in enumerate(rows[shown])}
     first, second = (f"{share:.0%}" for share in shares)
+    points = np.round((vectors[shown] - centre) @ axes, 4)
+    at = np.round((query - centre) @ axes, 4)
+    names = [one.place for one in chunks]
+    neighbours = [place[int(row)] for row in near.rows]
+    figure = figures.memory_map(
+        [(float(x), float(y)) for x, y in points],
+        names,
+        neighbours,
+        (float(at[0]), float(at[1])),
+        (f"first direction ({first} of the variance)", f"second direction ({second} of the variance)"),
+    )
     return {
-        "paths": paths,
-        "points": np.round((vectors[shown] - centre) @ axes, 4).tolist(),
-        "files": [number[one.path] for one in chunks],
-        "lines": [f"{one.start_line}-{one.end_line}" for one in chunks],
-        "question": np.round((query - centre) @ axes, 4).tolist(),
+        "figure": figure.spec,
         "near": [
-            {"point": place[int(row)], "cosine": round(1 - float(distance), 4)}
-            for row, distance in zip(near.rows, near.raw, strict=True)
+            {"name": names[one], "cosine": round(1 - float(distance), 4)}
+            for one, distance in zip(neighbours, near.raw, strict=True)
         ],
         "shares": shares,
         "sentence": (

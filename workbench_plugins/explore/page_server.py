@@ -32,7 +32,7 @@ from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.catalogue import SYSTEMS
 from workbench.tables import framed, html_of
 from workbench.views.living import as_json, script, style
-from workbench.views.plotlyjs import packed
+from workbench.views.plotlyjs import figures_script, figures_style, packed
 from workbench_plugins.explore.file_chunks import held_file
 from workbench_plugins.explore.log import read_log
 from workbench_plugins.explore.map import memory_map
@@ -109,8 +109,8 @@ class Server:
         body = (HERE / "explore.html").read_text(encoding="utf-8")
         texts = {
             "NONCE": nonce,
-            "STYLE": style(),
-            "SCRIPT": script() + (HERE / "explore.js").read_text(encoding="utf-8"),
+            "STYLE": style() + figures_style(),
+            "SCRIPT": script() + figures_script() + (HERE / "explore.js").read_text(encoding="utf-8"),
             "NOTES": "".join(f'<p role="note">{escape(one)}</p>' for one in self.desk.index.remarks),
             "STATE": as_json(self._state()),
         }
