@@ -118,16 +118,18 @@ def _written(text: str) -> Iterator[str]:
 def _asked(line: Line) -> Iterator[tuple[int, str]]:
     """What a line of prose says was asked, with how sure that is; smaller is surer."""
     asks, answers, ends = pattern(WORDS["asks"]), pattern(WORDS["answers"]), 0
-    asked = pattern(WORDS["asked"])
+    asked, answered = pattern(WORDS["asked"]), pattern(WORDS["answered"])
     yield from ((4, one) for one in (*_written(line.text), *pattern(WORDS["said"]).findall(line.text)))
     for found in form("quoted").finditer(line.text):
         before, ends = line.text[ends : found.start()][-60:], found.end()
         said = next(one for one in found.groupdict().values() if one)
-        if found["code"] is not None:
-            yield from ((2, one) for one in _written(said))
+        if found["code"] is not None and (inside := list(_written(said))):
+            yield from ((2, one) for one in inside)
+            continue
         *_, last = [None, *asks.finditer(before)]
         between = before[last.end() :] if last else ""
-        if asked.match(line.text, ends):
+        prose = found["code"] is None and answered.match(line.text, ends)
+        if asked.match(line.text, ends) or prose:
             yield 3, said
         elif last is not None and not answers.search(between) and "." not in between:
             yield (7 if found["bold"] else 5), said
@@ -185,19 +187,19 @@ class Asked:
 
 def questions_of(lines: Sequence[Line]) -> tuple[list[Fact], list[Fact]]:
     """The questions with what became of them, and what may be one."""
-    found: dict[tuple[int, str], Asked] = {}
+    found: dict[tuple[int, int, str], Asked] = {}
     for rank, line, said in _candidates(lines):
         text = _clean(said)
         forms = (text, text.replace(" ", "+"), quote(text)) if text else ()
         written = next((one for one in forms if one in line.text), "")
         if not written:
             continue
-        first = line.text.find(written)
         sure = SURE + 1 if aside(line) else rank
-        one = Asked(sure, line, (first, first + len(written)), text)
-        known = found.setdefault((line.number, text), one)
-        if sure < known.rank:
-            found[line.number, text] = one
+        for place in re.finditer(re.escape(written), line.text):
+            one = Asked(sure, line, place.span(), text)
+            known = found.setdefault((line.number, place.start(), text), one)
+            if sure < known.rank:
+                found[line.number, place.start(), text] = one
     asked = sorted(found.values(), key=lambda one: (one.rank, one.line.number))
     facts = [_judged(lines, asked, one) for one in asked if one.rank < SURE and not _inside(one, asked)]
     less = [fact("question", one.line, one.place, one.text) for one in asked if one.rank >= SURE]
@@ -393,7 +395,8 @@ def system_of(lines: Sequence[Line]) -> tuple[list[Fact], System]:
         named = [(one, said) for one in lines if (said := words.search(one.text))]
         if not named or engine["name"] == WORDS["technique"]:
             continue
-        told = [(one, got) for one in lines if (got := re.search(engine.get("release", "(?!)"), one.text))]
+        release = engine.get("release") or rf"(?i:{engine['words']})[^\d\n]{{0,20}}?\bv?(\d+\.\d+(?:\.\d+)*)"
+        told = [(one, got) for one in lines if (got := re.search(release, one.text))]
         close = pattern(f"{engine['words']}|version|release")
         near = [one for one in told if close.search(one[0].text)] or (
             told if engine["name"] == "OpenClaw" else []
@@ -403,11 +406,11 @@ def system_of(lines: Sequence[Line]) -> tuple[list[Fact], System]:
             best = weight, engine, *named[0], near[0] if near else None
     if best is None:
         return [], System()
-    _, engine, line, said, release = best
+    _, engine, line, said, named_release = best
     facts = [fact("engine", line, said.span(), name=engine["name"])]
-    if release:
-        facts.append(fact("release", release[0], release[1].span(1), name=engine["name"]))
-    return facts, _system(engine, facts[-1].value if release else "", lines)
+    if named_release:
+        facts.append(fact("release", named_release[0], named_release[1].span(1), name=engine["name"]))
+    return facts, _system(engine, facts[-1].value if named_release else "", lines)
 
 
 def _system(engine: dict[str, Any], release: str, lines: Sequence[Line]) -> System:
