@@ -28,6 +28,7 @@ from workbench.safe_text import one_line
 from workbench.tables import ABSENT, Column, Part, Table, numbers
 
 if TYPE_CHECKING:
+    from workbench.memory.index import OpenIndex
     from workbench.records import Candidate, Trace
     from workbench.retrieval.pipeline import Pipeline
 
@@ -69,7 +70,36 @@ def search(
         trace = pipeline.search(cleaned, asked, opened)
         if case is not None:
             part_of("save", "case").save_trace(case, trace, opened, where.relative(target or ""))
+        remark_on_question(trace, asked, opened)
     answer(trace, as_json, yes=trace.results)
+
+
+LONG = 40
+"""A question of so many words is asked about even if something is returned."""
+
+
+def remark_on_question(trace: Trace, asked: Pipeline, index: OpenIndex, target: str = "") -> None:
+    """Prints on stderr what is wrong with the question, if its answer is poor or lacks the target.
+
+    Without a target, an answer is poor if no result has any of the question's words of content.
+    """
+    from workbench.retrieval.query import content_words, unicode_words
+
+    words = {one.lower() for one in content_words(unicode_words(trace.question))}
+    found = {word.lower() for one in trace.results for word in unicode_words(one.chunk.text)}
+    if not target and words & found and len(trace.question.split()) < LONG:
+        return
+    causes = declared_module("work", "question")
+    if causes is None:
+        return
+    first = trace.paths()[:1]
+
+    def works(other: Trace) -> bool:
+        return target in other.paths() if target else other.paths()[:1] not in ([], first)
+
+    outcome = f"brings {target}" if target else "brings another file first"
+    for remark in causes.remarks(causes.Asked(trace.question, asked, index, works, outcome)):
+        print_error(remark)
 
 
 def explain(
@@ -94,6 +124,8 @@ def explain(
         if (doctor := declared_module("work", "faults")) is not None:
             doctor.tell_of(opened, explanation.target)
         paths = () if explanation.verdicts else opened.paths()
+        if explanation.verdicts and explanation.fate is not Fate.RETURNED:
+            remark_on_question(trace, searched[1], opened, explanation.target)
         if case is not None:
             part_of("save", "case").save_trace(case, trace, opened, explanation.target)
     print_output(explanation, as_json)

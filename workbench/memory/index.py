@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -208,6 +209,13 @@ class MemoryIndex(OpenIndex):
         from workbench.memory.sync import outdated  # which imports this module
 
         return [] if self.root is None else outdated(self.root, self)
+
+    @property
+    def command_options(self) -> str:
+        """The memory's folder, and `--index` if the index is not in its default place, for a command."""
+        root = self.root or Path("FOLDER")
+        own = Path(self.name) == default_index_path(root)
+        return shlex.quote(str(root)) + ("" if own else f" --index {shlex.quote(self.name)}")
 
     @property
     def remarks(self) -> list[str]:

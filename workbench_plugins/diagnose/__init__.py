@@ -6,3 +6,4 @@ from workbench.registry import declare
 
 declare("workbench_plugins.diagnose.diagnosis", name="diagnose", tool="memory_diagnose")
 declare("workbench_plugins.diagnose.sweep", name="sweep")
+declare("workbench_plugins.diagnose.question_causes", work="question")

@@ -12,9 +12,10 @@ from workbench.errors import InputError
 from workbench.measure.blame import Reruns
 from workbench.measure.paired import Paired, corrected
 from workbench.measure.questions import QuestionSet, check_targets
+from workbench.memory.index import MemoryIndex
 from workbench.records import Hits, Query, Tabular, Trace, Vector
 from workbench.retrieval.explain import Explanation, explain
-from workbench.retrieval.index_adapters import CachedIndex
+from workbench.retrieval.index_adapters import CachedIndex, innermost
 from workbench.retrieval.pipeline import Pipeline, check_pipeline
 from workbench.retrieval.query import check_question
 from workbench.safe_text import one_line
@@ -31,10 +32,14 @@ from workbench_plugins.diagnose.outside import (
     without_foreign_vectors,
 )
 from workbench_plugins.diagnose.parameters import Aim, Goal, parameters_of
+from workbench_plugins.diagnose.question_causes import Asked, question_causes
 
 FORMAT = 2
 """The version of `Diagnosis.as_json`, which docs/diagnose.md describes."""
 
+
+FEW_CHUNKS = 6
+"""The words of so many chunks of a file are tried in place of the question's own."""
 
 FIXES: Types = {
     "system": "str", "question": "str", "target": "str", "setting": "str", "now": "str", "value": "str",
@@ -252,7 +257,11 @@ def _diagnosed(
     runs: Reruns, goal: Goal, prices: Prices, index: CachedIndex, chunks: Tried, file: str
 ) -> Diagnosis:
     pipeline = runs.pipeline
-    outside = [] if goal.aim is Aim.OUT else list(causes_outside(runs, index, goal))
+    outside = (
+        []
+        if goal.aim is Aim.OUT
+        else [*causes_in_question(runs, index, goal), *causes_outside(runs, index, goal)]
+    )
     every = repairs(pipeline)
     known = {one.where for one in outside}
     inside = [one for one in causes_inside(every, runs, goal, prices, index) if one.where not in known]
@@ -273,6 +282,15 @@ def _diagnosed(
         chunking=chunks.description,
         prices=prices,
     )
+
+
+def causes_in_question(runs: Reruns, index: CachedIndex, goal: Goal) -> list[Cause]:
+    """What is wrong with the question itself, if the file is in the index and not in the answer."""
+    rows = index.rows_of(goal.path)
+    if goal.aim is not Aim.IN or not rows.size or not isinstance(innermost(index), MemoryIndex):
+        return []
+    asked = Asked(runs.question, runs.pipeline, index, goal.reached, deep=True)
+    return question_causes(asked, [one.text for one in index.chunks(rows[:FEW_CHUNKS])])
 
 
 def _shown(few: Sequence[Fix], of_chunks: Sequence[Fix]) -> Sequence[Fix]:

@@ -336,16 +336,21 @@ def moved(one: Trace, other: Trace, goal: Goal) -> tuple[tuple[str, ...], tuple[
 # A known change as Python
 
 
+def named(name: str) -> Pipeline | None:
+    """The system of a name, also from a file of settings; None if there is none."""
+    try:
+        return system(name)
+    except InputError:
+        return None
+
+
 def lines_of(pipeline: Pipeline, file: str = "") -> list[str]:
     """Lines of Python that make a pipeline by its name and settings; a remark for one that has no name.
 
     `file` is the name of a system from a file of settings.
     """
     name = file if is_of_file(file) else pipeline.name
-    try:
-        known = system(name)
-    except InputError:
-        known = None
+    known = named(name)
     typed = () if known is None else settings_between(known, pipeline)
     same = known is not None and (known.stages, known.layout) == (pipeline.stages, pipeline.layout)
     if not (same or typed):

