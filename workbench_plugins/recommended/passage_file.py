@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -53,23 +54,28 @@ class PassageFile:
         with self.plain_errors():
             if path is None:
                 self.db = connect_empty()
-            elif path.exists():
-                self.db = connect_existing(path)
+                self.db.execute(SCHEMA)
+            elif not path.exists():
+                self._create(path, [])
             else:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                self.db = connect_new(path)
-            if self.db.pragma("user_version") != VERSION:
-                self._create()
+                self.db = connect_existing(path)
+                if self.db.pragma("user_version") != VERSION:
+                    self._create_from_older(path)
 
-    def _create(self) -> None:
-        """Makes the tables; what an older workbench has kept of the model's reading stays."""
-        there = {name for (name,) in self.db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-        kept = self.db.execute(OLD_PASSAGES).fetchall() if "passages" in there else []
+    def _create(self, path: Path, kept: Iterable[tuple[str, bytes]]) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.db = connect_new(path)
         with self.db:
-            for name in there:
-                self.db.execute(f"DROP TABLE {name}")
             self.db.execute(SCHEMA)
             self.db.executemany("INSERT INTO passages VALUES (?, ?)", kept)
+
+    def _create_from_older(self, path: Path) -> None:
+        """Makes the file anew; what an older workbench has kept of the model's reading stays."""
+        tables = {name for (name,) in self.db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        kept: list[Any] = self.db.execute(OLD_PASSAGES).fetchall() if "passages" in tables else []
+        self.db.close()
+        _remove(path)
+        self._create(path, kept)
 
     @contextmanager
     def plain_errors(self) -> Iterator[None]:

@@ -6,6 +6,7 @@ from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 
+import apsw
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from workbench.memory.embedding.local import unit
 from workbench.memory.sources import LineChunker
 from workbench.memory.store.postings import K1, B
+from workbench.memory.store.sqlite.database import CHECKSUM_BYTES
 from workbench.records import Chunk
 from workbench.retrieval.proper_nouns import is_name, proper_nouns
 from workbench_plugins.recommended import words as words_module
@@ -199,6 +201,17 @@ def test_bm25_of_each_text_is_the_formula_with_its_own_counts(texts: list[list[s
         ]
         assert table.having(stem).tolist() == having
         assert table.scores([stem]) == pytest.approx(expected)
+
+
+def test_a_file_of_an_older_workbench_keeps_what_was_read(tmp_path: Path) -> None:
+    old = apsw.Connection(str(tmp_path / "words"))
+    old.execute("CREATE TABLE passages (key TEXT PRIMARY KEY, payload BLOB NOT NULL) WITHOUT ROWID")
+    old.execute("INSERT INTO passages VALUES ('a', x'01')")
+    old.pragma("user_version", 1)
+    old.close()
+    with closing(PassageFile(tmp_path / "words")) as new:
+        assert new.known(["a"]) == {"a": b"\x01"}
+        assert new.db.reserve_bytes("main") == CHECKSUM_BYTES
 
 
 def test_a_long_run_without_a_blank_is_left_out_of_the_windows() -> None:
