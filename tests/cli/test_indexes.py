@@ -11,9 +11,10 @@ from tests import world
 from tests.commands import Run
 from workbench.memory.index import default_index_path
 from workbench.memory.store.contract import LockedError
-from workbench.memory.store.sqlite.place import alone
+from workbench.memory.store.sqlite.place import alone, words_file
 from workbench.memory.sync import index_folder
-from workbench_plugins.doctor.commands import known_indexes, remove_index
+from workbench.systems.catalogue import indexing
+from workbench_plugins.doctor.commands import known_indexes, remove_index, state
 
 
 @pytest.fixture
@@ -57,6 +58,21 @@ def test_an_index_that_is_not_there_is_refused_with_those_that_are(run: Run, hom
     assert refused.code == 2
     assert "kept-" in refused.err
     assert len(known_indexes()) == 2
+
+
+def test_the_list_says_as_which_release_a_memory_is_indexed(run: Run, home: Path, tmp_path: Path) -> None:
+    like = indexing("openclaw-2026.9.6")
+    index_folder(tmp_path / "kept", world.EMBEDDER, like=like, rebuild=True)
+    assert state(known_indexes()[0]) == "6 files, indexed as openclaw-2026.9.6"
+    index_folder(tmp_path / "kept", world.EMBEDDER, rebuild=True)
+    assert [one["indexed_as"] for one in run("indexes", "--json").json()] == [None] * 2
+
+
+def test_removing_an_index_removes_the_words_beside_it(home: Path, tmp_path: Path) -> None:
+    path = default_index_path(tmp_path / "kept")
+    words_file(path).write_bytes(b"numbers")
+    remove_index(path.name)
+    assert not words_file(path).exists()
 
 
 def test_an_index_that_is_being_made_is_not_removed(home: Path, tmp_path: Path) -> None:

@@ -399,7 +399,7 @@ def _carry_out(plan: Plan, work: Work, store: IndexStore) -> None:
     store.vector_source = (
         work.vector_source or store.vector_source or next(iter(SHIPPED_VECTORS.values()), None)
     )
-    store.describe(file_rules=work.like.rules, ties_by_row=work.like.ties_by_row)
+    store.describe(file_rules=work.like.rules, ties_by_row=work.like.ties_by_row, indexed_as=work.like.name)
     if plan.touched:
         store.restamp(plan.touched)
     with progress(plan.changed.count, "indexing", "files") as done:

@@ -216,6 +216,7 @@ class IndexInfo:
 
     `folder` is the memory that it was made from, empty where the index does not say. `size` is in bytes and
     `age` in seconds since the last change. `problem` says why it cannot be read, empty if it can.
+    `indexed_as` is the release whose way of indexing was chosen.
     """
 
     name: str
@@ -224,6 +225,7 @@ class IndexInfo:
     age: float
     files: int
     problem: str = ""
+    indexed_as: str = ""
 
     @property
     def gone(self) -> bool:
@@ -252,7 +254,8 @@ def _info(path: Path) -> IndexInfo:
         return IndexInfo(path.name, "", size, age, 0, UNFINISHED)
     try:
         with Store.open(path) as store, store.reading():
-            return IndexInfo(path.name, store.folder, size, age, len(store.stamps()))
+            files = len(store.stamps())
+            return IndexInfo(path.name, store.folder, size, age, files, indexed_as=store.indexed_as)
     except WorkbenchError as error:
         return IndexInfo(path.name, "", size, age, 0, error.problem)
 
@@ -298,7 +301,8 @@ def state(one: IndexInfo) -> str:
     """Whether an index can be read, and whether its memory is still there."""
     if one.problem:
         return one.problem
-    return counted(one.files, "file") + ("; the memory's folder is gone" if one.gone else "")
+    made = f", indexed as {one.indexed_as}" if one.indexed_as else ""
+    return counted(one.files, "file") + made + ("; the memory's folder is gone" if one.gone else "")
 
 
 def age_text(seconds: float) -> str:
@@ -323,5 +327,6 @@ def index_data(one: IndexInfo) -> dict[str, Any]:
         "bytes": one.size,
         "age_seconds": round(one.age),
         "files": one.files,
+        "indexed_as": one.indexed_as or None,
         "problem": one.problem or None,
     }

@@ -245,22 +245,33 @@ class IndexStore(ABC):
         return self.meta("ties_by_row") == "yes"
 
     @property
+    def indexed_as(self) -> str:
+        """The release that indexes as this index was made, such as openclaw-2026.9.6; empty for none."""
+        return self.meta("indexed_as")
+
+    @property
     def vectors_later(self) -> bool:
         """Whether chunks may have no vector yet, since nothing has asked for theirs."""
         return self.meta("vectors_later") == "yes"
 
     def describe(
-        self, folder: str | None = None, file_rules: FileRules | None = None, ties_by_row: bool | None = None,
+        self,
+        folder: str | None = None,
+        file_rules: FileRules | None = None,
+        ties_by_row: bool | None = None,
         vectors_later: bool = False,
-    ) -> None:  # fmt: skip
+        indexed_as: str | None = None,
+    ) -> None:
         """Keeps how the folder was read; None leaves a value as it is.
 
         With `ties_by_row`, hits with equal numbers come in the order in which they were stored. With
-        `vectors_later`, chunks without a vector are no damage from now on.
+        `vectors_later`, chunks without a vector are no damage from now on. `indexed_as` names the release
+        whose way of indexing was chosen.
         """
         wanted = {
             "vectors_later": "yes" if vectors_later else None,
             "folder": folder,
+            "indexed_as": indexed_as,
             "file_rules": json.dumps(asdict(file_rules))
             if file_rules not in (None, self.file_rules)
             else None,
