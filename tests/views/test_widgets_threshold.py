@@ -239,5 +239,7 @@ def test_the_figure_has_one_mark_for_each_thing_that_the_floor_compares(
     lab.distribution = "strip"
     words = lab.figure.words
     candidates = sum(len(one.trace.chunks) for one in lab.evaluation.asked)
-    marks = sum(map(int, re.findall(r"(?:right file|other files)\D+\d+ of (\d+)", words)))
+    marks = sum(
+        map(int, re.findall(r"\b(?:right file|other files|answerable questions)\D+\d+ of (\d+)", words))
+    )
     assert marks == (57 if name == RECOMMENDED.name else candidates)

@@ -14,7 +14,6 @@ from workbench.measure.questions import Control, Question, QuestionSet
 from workbench.measure.resampling import rate_interval, wilson_interval
 from workbench.progress import progress_bar
 from workbench.records import Tabular, Trace
-from workbench.retrieval.cutoff import EvidenceFloor
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import VectorLeg, legs_of
 from workbench.retrieval.pipeline import Pipeline, check_pipeline, search
@@ -23,7 +22,7 @@ from workbench.safe_text import one_line
 from workbench.tables import ABSENT, Part, Table, Types, numbers, tidy
 
 if TYPE_CHECKING:
-    from workbench.figures import Figure
+    from workbench.figures import Figure, Shape
 
 PASSING = 3
 """A file passes if at least this many of its questions hit, as in openclaw#16021."""
@@ -173,12 +172,14 @@ class Evaluation(Tabular):
         """The figures, and the hits by kind of question."""
         return Evaluations([self]).view()
 
-    def plot(self) -> Figure:
-        """What the floor compares, by file, and what it lets pass: a figure of plotly."""
-        from workbench.measure.thresholds import evidence_figure, scores  # which import this module
+    def plot(self, shape: Shape = "histogram") -> Figure:
+        """How the numbers that the floor compares lie around it, by file: a figure of plotly.
 
-        has_two = any(isinstance(one, EvidenceFloor) for one in self.pipeline.stages)
-        return evidence_figure(self) if has_two else scores(self).plot()
+        `shape` is histogram, ecdf or strip. Raises InputError for an unknown one, and if there is no number.
+        """
+        from workbench.measure.distributions import distribution  # which imports this module
+
+        return distribution(self, shape)
 
     def observations(self) -> Table:
         """One row for each question and each control."""
@@ -253,7 +254,7 @@ class Evaluations(list[Evaluation], Tabular):
 
         Raises InputError without an evaluation.
         """
-        from workbench.measure.thresholds import answered  # which imports this module
+        from workbench.measure.distributions import answered  # which imports this module
 
         if not self:
             raise InputError("There is nothing to draw.", "Evaluate one system or more.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,15 +13,9 @@ from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.measure.evaluation import Evaluation, Share
 from workbench.records import KEPT, Floats, Tabular, Trace
-from workbench.retrieval.cutoff import EvidenceFloor, Limit, MinScore
+from workbench.retrieval.cutoff import Limit, MinScore
 from workbench.retrieval.pipeline import Pipeline, Running, before, run
 from workbench.tables import ABSENT, Line, Part, Table, Types, numbers, tidy
-
-if TYPE_CHECKING:
-    from workbench.figures import Figure
-
-AXES = {"score": "fused score (no unit)", "answerable": "stated probability of an answer"}
-"""The name of an axis by the column that stands on it."""
 
 FLOORS: Types = {
     "system": "str", "floor": "float64", "own_floor": "bool", "questions": "int64", "hits": "int64",
@@ -78,7 +72,6 @@ class Scores(Tabular):
 
     `target`, `other` and `control` are flat arrays: the scores of candidates from the right files, from other
     files, and of the controls. `column` names the number that the floor looks at, where it is not the score.
-    Where this is one number a question, `by_question` has it for the labelled questions and the controls.
     """
 
     system: str
@@ -89,7 +82,6 @@ class Scores(Tabular):
     questions: int
     cut: Cut = field(repr=False)
     column: str = "score"
-    by_question: tuple[Floats, Floats] | None = None
 
     def at(self, floor: float) -> Outcome:
         """The answers at this floor; they equal those of a new evaluation with this floor."""
@@ -137,16 +129,6 @@ class Scores(Tabular):
         heads = ("floor", "questions\nwith a hit", "returned chunks\nof the right file", "precision")
         table = Table("", [*numbers(*heads, "unanswerable,\nnothing\nreturned"), ""], rows)
         return [Line(self.system, "dim"), table]
-
-    def plot(self, shape: Literal["histogram", "ecdf", "strip"] = "histogram") -> Figure:
-        """How the scores lie around the system's own floor, as a figure of plotly."""
-        from workbench import figures  # which loads plotly
-
-        axis = AXES.get(self.column, f"{self.column.replace('_', ' ')} (no unit)")
-        axis = f"{self.system}: {axis}"
-        if self.by_question is not None:
-            return figures.stated(*self.by_question, self.floor, shape, axis)
-        return figures.scores(self.target, self.other, self.control, self.floor, shape, axis)
 
     def observations(self) -> Table:
         """One row for each floor."""
@@ -210,70 +192,16 @@ def scores(evaluation: Evaluation) -> Scores:
     """The scores of an evaluation by file, with the stages that follow."""
     mine = [_of_file(one.trace, one.question.target) for one in evaluation.asked]
     fused = [compared(one.trace, evaluation.pipeline) for one in evaluation.asked]
-    controls = [compared(trace, evaluation.pipeline) for trace in evaluation.controls]
     return Scores(
         system=evaluation.pipeline.name,
         floor=evaluation.pipeline.floor,
         target=_flat([column[yes] for column, yes in zip(fused, mine, strict=True)]),
         other=_flat([column[~yes] for column, yes in zip(fused, mine, strict=True)]),
-        control=_flat(controls),
+        control=_flat([compared(trace, evaluation.pipeline) for trace in evaluation.controls]),
         questions=len(evaluation.asked),
         cut=_cut(evaluation, mine),
         column=floored_column(evaluation.pipeline),
-        by_question=_by_question(fused, controls),
     )
-
-
-def _by_question(asked: Sequence[Floats], controls: Sequence[Floats]) -> tuple[Floats, Floats] | None:
-    """The number of each question that has candidates, if all of its candidates share it."""
-    every = [column for column in (*asked, *controls) if column.size > 1]
-    if not every or any(not np.all(column == column[0]) for column in every):
-        return None
-    first = (np.array([column[0] for column in some if column.size]) for some in (asked, controls))
-    return next(first), next(first)
-
-
-def evidence_figure(evaluation: Evaluation) -> Figure:
-    """The candidates by the evidence of both legs, with the region that the evidence floor lets pass.
-
-    Raises InputError for a system without such a floor.
-    """
-    from workbench import figures
-
-    floor = next((one for one in evaluation.pipeline.stages if isinstance(one, EvidenceFloor)), None)
-    if floor is None:
-        raise InputError(
-            f"{evaluation.pipeline.name} has no floor on the evidence of both legs.",
-            "Draw its scores: workbench.scores(evaluation).plot().",
-        )
-
-    def of(trace: Trace) -> Floats:
-        if not trace.chunks:
-            return np.empty((0, 2))
-        return np.column_stack([one.values for one in floor.thresholds(trace.columns)])
-
-    asked = [(of(one.trace), _of_file(one.trace, one.question.target)) for one in evaluation.asked]
-    none = np.empty((0, 2))
-    return figures.evidence(
-        np.concatenate([none, *(some[mine] for some, mine in asked)]),
-        np.concatenate([none, *(some[~mine] for some, mine in asked)]),
-        np.concatenate([none, *(of(trace) for trace in evaluation.controls)]),
-        floor.cosine,
-        floor.relevance,
-    )
-
-
-def answered(evaluations: Sequence[Evaluation]) -> Figure:
-    """Hits against unanswerable questions with no result, as the floor of each system moves."""
-    from workbench import figures
-
-    curves, own = {}, {}
-    for one in evaluations:
-        found, name = scores(one), one.pipeline.name
-        curves[name] = [(found.hits(floor), found.silent(floor)) for floor in found.floors]
-        own[name] = (one.overall.hits, one.silent.hits)
-    first = evaluations[0]
-    return figures.answered(curves, own, first.overall.n, first.silent.n)
 
 
 def _round_step(least: float) -> float:

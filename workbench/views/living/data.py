@@ -5,24 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from math import ceil, floor, isfinite, log10
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from workbench.measure.distributions import axis_name, deciding_floor, is_of_questions
 from workbench.measure.evaluation import Evaluation
 from workbench.measure.reach import Reach
 from workbench.measure.thresholds import floored_column
-from workbench.records import KEPT, Chunk, Floats, Trace
+from workbench.records import Chunk, Floats, Trace
 from workbench.retrieval.cutoff import Floor, MinScore
 from workbench.retrieval.formula_export import MOST, exported, exported_trace
-from workbench.retrieval.pipeline import Pipeline
 from workbench.views.living.as_code import pipeline_code
-
-AXES = {"score": "fused score (no unit)", "answerable": "stated probability of an answer"}
-"""The name of an axis by the column that stands on it."""
 
 LEGS = ("keyword", "vector")
 
@@ -88,7 +83,7 @@ def _system(
     own = max(axis.low, evaluation.pipeline.floor)
     pipeline = evaluation.pipeline.asking(min_score=own)
     (added,) = (stage for stage in pipeline.stages if isinstance(stage, MinScore))
-    cut = _cutting(evaluation.pipeline) or added
+    cut = deciding_floor(evaluation.pipeline) or added
     traces = [*(one.trace for one in evaluation.asked), *evaluation.controls]
     columns = max(traces, key=lambda trace: len(trace.chunks)).columns
     made, column = exported(pipeline, columns), floored_column(evaluation.pipeline)
@@ -100,79 +95,24 @@ def _system(
         "pipeline": made,
         "traces": [trace_data(trace, made, chunks) for trace in traces],
         "floor": f"{added.slot}.floor", "own": own, "column": column,
-        "cut": cut.slot, "axes": _axes(cut, axis, traces), "of_questions": _is_of_questions(cut, traces),
-        "axis": AXES.get(column, column.replace("_", " ")), "span": [axis.low, axis.high], "step": axis.step,
+        "cut": cut.slot, "axes": _axes(cut, axis, traces), "of_questions": is_of_questions(cut, traces),
+        "axis": axis_name(column), "span": [axis.low, axis.high], "step": axis.step,
         "reaches": [_reach(leg, reaches) for leg in LEGS],
         "diagram": diagram,
         "source": "\n".join(pipeline_code(evaluation.pipeline)),
     }  # fmt: skip
 
 
-def _cutting(pipeline: Pipeline) -> Floor | None:
-    """The floor of a system; None for a system without one."""
-    floors = [stage for stage in pipeline.stages if isinstance(stage, Floor)]
-    return next((one for one in floors if isinstance(one, MinScore)), floors[0] if floors else None)
-
-
 def _axes(cut: Floor, own: Axis, traces: Sequence[Trace]) -> list[dict[str, Any]]:
     """An axis for each number that a floor compares, in the order of its thresholds."""
     if isinstance(cut, MinScore):
-        named = AXES.get(cut.of, cut.of.replace("_", " "))
-        return [{"low": own.low, "high": own.high, "step": own.step, "axis": named}]
+        return [{"low": own.low, "high": own.high, "step": own.step, "axis": axis_name(cut.of)}]
     compared = [cut.thresholds(trace.columns) for trace in traces if len(trace.chunks)]
     axes = []
     for some in zip(*compared, strict=True):
         axis = axis_of(np.concatenate([np.asarray(one.values) for one in some]), float(some[0].limit))
         axes.append({"low": axis.low, "high": axis.high, "step": axis.step, "axis": some[0].measure})
     return axes
-
-
-def _is_of_questions(cut: Floor, traces: Sequence[Trace]) -> bool:
-    """Whether a floor compares one number a question, such as a stated probability."""
-    if not isinstance(cut, MinScore):
-        return False
-    some = [(trace.columns[cut.of], trace.ranked_by) for trace in traces if len(trace.chunks) > 1]
-    return bool(some) and all(by != cut.of and bool(np.all(one == one[0])) for one, by in some)
-
-
-def compared(evaluation: Evaluation) -> tuple[str, tuple[Floats, Floats, Floats], list[float]]:
-    """What a system's floor compares: the name of the axis, the numbers of three groups, and the limits.
-
-    The groups are the right files, other files and unanswerable questions: a row for each candidate that
-    reaches the floor, or for each question where it compares one number a question, and a column for each
-    threshold.
-    """
-    pipeline = evaluation.pipeline.asking(min_score=evaluation.pipeline.floor)
-    cut = _cutting(evaluation.pipeline) or _cutting(pipeline)
-    assert cut
-    place = pipeline.stages.index(cut)
-    traces = [*(one.trace for one in evaluation.asked), *evaluation.controls]
-    targets = [one.question.target for one in evaluation.asked]
-    of_questions = _is_of_questions(cut, traces)
-    groups: tuple[list[Floats], list[Floats], list[Floats]] = ([], [], [])
-    limits: list[float] = []
-    for trace, target in zip_longest(traces, targets):
-        if not len(trace.chunks):
-            continue
-        thresholds = cut.thresholds(trace.columns)
-        limits = [float(one.limit) for one in thresholds]
-        reached = (trace.dropped == KEPT) | (trace.dropped >= place)
-        rows = np.stack([np.asarray(one.values, float) for one in thresholds], axis=1)[reached]
-        mine = np.array([of_questions or one.path == target for one in trace.chunks])[reached]
-        if of_questions:
-            rows, mine = rows[:1], mine[:1]
-        for group, some in zip(groups, _grouped(rows, mine, target), strict=True):
-            group.append(some)
-    none = np.empty((0, max(1, len(limits))))
-    right, other, control = (np.concatenate([none, *group]) for group in groups)
-    named = cut.of if isinstance(cut, MinScore) else "evidence"
-    return AXES.get(named, named.replace("_", " ")), (right, other, control), limits
-
-
-def _grouped(rows: Floats, mine: NDArray[np.bool_], target: str | None) -> tuple[Floats, Floats, Floats]:
-    """Rows of one trace as those of the right file, of other files, and of an unanswerable question."""
-    nothing = rows[:0]
-    return (nothing, nothing, rows) if target is None else (rows[mine], rows[~mine], nothing)
 
 
 def trace_data(trace: Trace, made: Mapping[str, Any], chunks: Chunks) -> dict[str, Any]:

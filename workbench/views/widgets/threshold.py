@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench import figures
-from workbench.views.living.data import compared
+from workbench.figures import Figure
+from workbench.measure.distributions import distribution
 from workbench.views.living.notebook import Widget
 from workbench.views.widgets.threshold_state import ThresholdState
 
@@ -23,11 +23,7 @@ class ThresholdLab(ThresholdState, Widget):
     """
 
     @property
-    def figure(self) -> figures.Figure:
+    def figure(self) -> Figure:
         """The distribution around the threshold as a figure of plotly: to change, to save, and to reuse."""
-        axis, groups, limits = compared(self.evaluation)
-        if len(limits) == 2:
-            return figures.evidence(*groups, *limits)
         shape: Any = self.distribution.lower()
-        right, other, control = (one[:, 0] for one in groups)
-        return figures.scores(right, other, control, self.min_score, shape, axis)
+        return distribution(self.evaluation, shape, self.min_score)
