@@ -414,5 +414,5 @@ def test_a_search_says_when_the_memory_is_newer_than_its_index(run: Run, tmp_pat
     (root / "memory/tea.md").write_text("Tea is gone.", encoding="utf-8")
     (root / "memory/bike.md").unlink()
     warned = run("search", QUESTION, *options, "--system", SYSTEM).err
-    assert "2 files changed (first: memory/bike.md)" in warned
+    assert "2 files changed (memory/bike.md, memory/tea.md)" in warned
     assert f"workbench index {root}" in warned

@@ -83,7 +83,7 @@ def test_a_changed_file_is_named_by_the_index_itself(home: Home) -> None:
         (home.root / "memory/tea.md").write_text("Tea is gone.", encoding="utf-8")
         assert index.changed() == ["memory/tea.md"]
         (remark,) = index.remarks
-    assert "1 file changed (first: memory/tea.md)" in remark
+    assert "1 file changed (memory/tea.md)" in remark
     assert f"workbench index {home.root}" in remark
 
 

@@ -182,6 +182,8 @@ def index(
         summary.read_by_word = lay_out(store or str(folder), embedder, options.index_file, vectors)
     summary.seconds = time.perf_counter() - started
     say_left_out(summary, given["sources"])
+    if store is None:
+        say_unread(folder, options.index_file)
     print_output(asdict(summary) if as_json else str(summary), as_json)
 
 
@@ -236,6 +238,16 @@ def say_left_out(summary: Summary, sources: Iterable[Any]) -> None:
         for path in (*summary.new, *summary.changed):
             for line in source.broken.get(path, ()):
                 print_error(one_line(f"left out: {path}:{line} is not JSON."))
+
+
+def say_unread(folder: Path, index_file: Path | None) -> None:
+    """Prints on stderr which notes in the folder are not read, with counts by the reason."""
+    from workbench.memory.opening import open_memory
+    from workbench.memory.unread import unread_lines
+
+    with open_memory(folder, index_path=index_file) as opened:
+        for line in unread_lines(one for one in opened.unread() if not one.refused):
+            print_error(line)
 
 
 def configured_embedder(

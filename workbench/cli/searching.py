@@ -124,6 +124,8 @@ def explain(
         if (doctor := declared_module("work", "faults")) is not None:
             doctor.tell_of(opened, explanation.target)
         paths = () if explanation.verdicts else opened.paths()
+        if not explanation.verdicts and (there := opened.unread_near(explanation.target)) is not None:
+            print_error(str(there))
         if explanation.verdicts and explanation.fate is not Fate.RETURNED:
             remark_on_question(trace, searched[1], opened, explanation.target)
         if case is not None:
@@ -149,6 +151,10 @@ def evaluate(
     missed: Annotated[
         bool, typer.Option("--missed", help="List the missed questions and the fate of their files.")
     ] = False,
+    by_stage: Annotated[
+        bool,
+        typer.Option("--by-stage", help="For each system: how many right files each of its stages lost."),
+    ] = False,
     reliable: Annotated[
         bool,
         typer.Option(
@@ -168,10 +174,12 @@ def evaluate(
 
     Without --system it runs a few systems that differ in kind. Each later system is compared with the first,
     question by question. With --rerank each system is followed by itself with the reranker. Below the tables
-    stands what the numbers do not say. --json always lists the missed questions.
+    stands what the numbers do not say. --json always lists the missed questions. --by-stage shows where right
+    files are lost, with the first question that each stage lost; with --json it lists all of them.
     """
     from workbench.measure.checks import warnings_about
     from workbench.measure.evaluation import evaluate as evaluate_all
+    from workbench.measure.losses import losses_by_stage
     from workbench.measure.missed import evaluations_data, missed_questions
     from workbench.measure.paired import HITS, known_measure, verdicts_view
     from workbench.measure.questions import check_targets
@@ -189,10 +197,14 @@ def evaluate(
         index = CachedIndex(opened)
         evaluations = evaluate_all(asked, chosen, index, measures or ())
         believed = part_of("measure", "reliability").judged(evaluations) if reliable else []
+        losses = [losses_by_stage(one, index) for one in evaluations] if by_stage else []
         if as_json:
             rows = evaluations_data(evaluations, index, compared[0])
             told = {one.system: {"reliability": one.as_json()} for one in believed}
-            print_output([row | told.get(row["system"], {}) for row in rows], as_json)
+            staged = {one.system: {"by_stage": one.as_json()} for one in losses}
+            print_output(
+                [row | told.get(row["system"], {}) | staged.get(row["system"], {}) for row in rows], as_json
+            )
             return
         print_output(evaluations)
         if measures:
@@ -206,6 +218,8 @@ def evaluate(
         for one in believed:
             print_output("")
             print_output(one)
+        for lost in losses:
+            print_output(lost)
         for one in evaluations if missed else ():
             print_output(missed_questions(one, index))
     if not (systems or every):

@@ -6,6 +6,7 @@ meanwhile, there is no moment between a check and its use in which a name could 
 
 from __future__ import annotations
 
+import codecs
 import errno
 import hashlib
 import os
@@ -111,9 +112,11 @@ def read_document(place: Place, path: str) -> Document:
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
+        sixteen = data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        found = "it is UTF-16" if sixteen else f"byte {error.start} is 0x{data[error.start]:02x}"
         raise InputError(
-            f"{path} is not UTF-8: byte {error.start} is 0x{data[error.start]:02x}.",
-            f"Convert it: iconv -f WINDOWS-1252 -t UTF-8 {path} > converted.md",
+            f"{path} is not UTF-8: {found}.",
+            f"Convert it: iconv -f {'UTF-16' if sixteen else 'WINDOWS-1252'} -t UTF-8 {path} > converted.md",
         ) from None
     return Document(path, SOURCE, text, content_hash(text), info.st_size, info.st_mtime_ns)
 

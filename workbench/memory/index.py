@@ -17,19 +17,23 @@ from numpy.typing import NDArray
 
 from workbench.contracts import Index
 from workbench.errors import InputError, WorkbenchError
-from workbench.memory.choices import check_model, index_home
+from workbench.memory.choices import check_model, extra_paths_of, index_home
 from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import PACKAGED_MODEL, Embedder, LocalEmbedder, local_embedder
 from workbench.memory.embedding.named import remembered
-from workbench.memory.files import content_hash
+from workbench.memory.files import SUFFIX, content_hash, memory_root
 from workbench.memory.sources import is_sound, whole_characters
 from workbench.memory.store.contract import IndexPlace, IndexStore, Settings
 from workbench.memory.store.postings import K1, B, KeywordPostings, NoPostingsError, PostingsSource
 from workbench.memory.store.scan import Scan
 from workbench.memory.store.sqlite.place import SQLitePlace
+from workbench.memory.unread import Unread, near_target, unread_files, unread_lines
 from workbench.progress import progress
 from workbench.records import Chunk, Document, Hits, Query, Rows, Vector
 from workbench.safe_text import counted
+
+NAMED = 3
+"""So many changed files are named in a remark."""
 
 
 def default_index_path(root: Path) -> Path:
@@ -123,6 +127,14 @@ class OpenIndex(Index):
         """The files of the memory that the index has not read in their present state."""
         return []
 
+    def unread(self) -> list[Unread]:
+        """The notes of the memory that are not read, each with the reason."""
+        return []
+
+    def unread_near(self, target: str) -> Unread | None:
+        """The unread file that a path means, also with another ending, capitals or folder; None for none."""
+        return near_target(target, self.unread())
+
     def checked(self) -> str:
         """What the index holds, in a sentence. Raises InputError for one that is damaged."""
         return f"{self.name}: {counted(self.size, 'chunk')}."
@@ -213,19 +225,36 @@ class MemoryIndex(OpenIndex):
     @property
     def command_options(self) -> str:
         """The memory's folder, and `--index` if the index is not in its default place, for a command."""
-        root = self.root or Path("FOLDER")
-        own = Path(self.name) == default_index_path(root)
-        return shlex.quote(str(root)) + ("" if own else f" --index {shlex.quote(self.name)}")
+        if self.root is None:
+            return "FOLDER"
+        own = Path(self.name) == default_index_path(self.root)
+        return shlex.quote(str(self.root)) + ("" if own else f" --index {shlex.quote(self.name)}")
 
     @property
     def remarks(self) -> list[str]:
-        changed = self.changed()
-        if not changed:
+        changed, unread = self.changed(), self.unread()
+        skip = " --skip" if any(one.refused for one in unread) else ""
+        found = unread_lines(one for one in unread if one.path.endswith(SUFFIX))
+        if changed:
+            names = ", ".join(changed[:NAMED]) + (", …" if len(changed) > NAMED else "")
+            found.append(
+                f"The index is out of date: {counted(len(changed), 'file')} changed ({names}).\n"
+                f"  Update it: workbench index {self.command_options}{skip}"
+            )
+        return found
+
+    def unread(self) -> list[Unread]:
+        """The notes in the memory's folder that no run of `workbench index` with the same options reads.
+
+        Empty for an index that was opened without its folder.
+        """
+        if self.root is None:
             return []
-        return [
-            f"The index is out of date: {counted(len(changed), 'file')} changed (first: {changed[0]}).\n"
-            f"  Update it: workbench index {self.root}"
-        ]
+        root = memory_root(self.root)
+        extra = extra_paths_of(root, Path(self.store.name))
+        with self.snapshot():
+            known, rules = self.store.stamps(), self.store.file_rules
+        return unread_files(root, known, extra, rules)
 
     @property
     def size(self) -> int:

@@ -242,14 +242,26 @@ def open_index(
 def outdated(
     folder: str | os.PathLike[str], index: MemoryIndex, *, sources: Sequence[DocumentSource] = ()
 ) -> list[str]:
-    """The files that are new, deleted, or differ in size or time from when they were indexed; reads none."""
+    """The files that are new, deleted, or differ in size or time from when they were indexed.
+
+    A new file that cannot be used is none of them: no run of `index_folder` would index it.
+    """
     root = memory_root(folder)
     with index.snapshot():
         known, rules = index.store.stamps(), index.store.file_rules
     given = (MemoryFolder(root, extra_paths_of(root, Path(index.store.name)), rules), *sources)
     there = listed(given)
-    differing = [path for path, (_, look) in there.items() if path not in known or known[path].look != look]
-    return sorted([*differing, *_missing(there, known, given)])
+    changed = [path for path, (_, look) in there.items() if path in known and known[path].look != look]
+    new = [path for path, (source, _) in there.items() if path not in known and _is_usable(source, path)]
+    return sorted([*changed, *new, *_missing(there, known, given)])
+
+
+def _is_usable(source: DocumentSource, path: str) -> bool:
+    try:
+        source.read(path)
+    except InputError:
+        return False
+    return True
 
 
 Cut = tuple[Document, list[Passage]]

@@ -257,11 +257,9 @@ def _diagnosed(
     runs: Reruns, goal: Goal, prices: Prices, index: CachedIndex, chunks: Tried, file: str
 ) -> Diagnosis:
     pipeline = runs.pipeline
-    outside = (
-        []
-        if goal.aim is Aim.OUT
-        else [*causes_in_question(runs, index, goal), *causes_outside(runs, index, goal)]
-    )
+    outside = [] if goal.aim is Aim.OUT else list(causes_outside(runs, index, goal))
+    if not any(one.verified for one in outside):
+        outside = [*causes_in_question(runs, index, goal), *outside]
     every = repairs(pipeline)
     known = {one.where for one in outside}
     inside = [one for one in causes_inside(every, runs, goal, prices, index) if one.where not in known]

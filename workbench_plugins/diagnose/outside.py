@@ -6,6 +6,7 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.memory.store.sqlite import database
 from workbench.memory.store.sqlite.place import words_file
 from workbench.memory.sync import index_folder, open_index
+from workbench.memory.unread import Unread
 from workbench.records import Chunk, Hits, Rows, Vector
 from workbench.registry import declared_module
 from workbench.retrieval.index_adapters import IndexAdapter, adapted, innermost
@@ -43,6 +45,8 @@ def check_known(index: Index, target: str) -> None:
     """Raises InputError, with the nearest path, for a file that is neither in the index nor in its folder."""
     if index.rows_of(target).size or target in changed_files(index) or _on_disk(index, target):
         return
+    if unread_near(index, target) is not None:
+        return
     near = nearest(target, index.paths())
     hint = f"The nearest is {near}." if near else "See the files with `workbench inspect FOLDER`."
     raise InputError(f"The index has no file {target}.", f"Give its path as the index has it. {hint}")
@@ -54,6 +58,12 @@ def changed_files(index: Index) -> list[str]:
     return inner.changed() if isinstance(inner, OpenIndex) else []
 
 
+def unread_near(index: Index, target: str) -> Unread | None:
+    """The file on the disk that a path means and that no index reads; None for none."""
+    inner = innermost(index)
+    return inner.unread_near(target) if isinstance(inner, OpenIndex) else None
+
+
 def _on_disk(index: Index, target: str) -> bool:
     inner = innermost(index)
     root = inner.root if isinstance(inner, MemoryIndex) else None
@@ -61,12 +71,26 @@ def _on_disk(index: Index, target: str) -> bool:
 
 
 def causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
-    """What is wrong with the index, as far as it concerns a file that is wanted in the answer."""
+    """What is wrong with the index, as far as it concerns a file that is wanted in the answer.
+
+    A command of a repair names the folder and the index, so that it can be pasted.
+    """
+    inner = innermost(index)
+    place = inner.command_options if isinstance(inner, MemoryIndex) else "FOLDER"
+    for one in _causes_outside(runs, index, goal):
+        yield replace(one, repair=one.repair.replace("FOLDER", place))
+
+
+def _causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     yield from _refused(index)
     of_its_own = getattr(innermost(index), "causes", None)
     yield from () if of_its_own is None else of_its_own(runs, goal)
     changed = changed_files(index)
     indexed = index.rows_of(goal.path).size > 0
+    there = None if indexed else unread_near(index, goal.path)
+    if there is not None:
+        yield replace(_cause("not read", str(there)), repair=there.remedy)
+        return
     if not indexed and goal.path not in changed:
         told = f"{goal.path}: the index has no chunk of it, and no later sync would read it"
         yield _cause("not read", told)

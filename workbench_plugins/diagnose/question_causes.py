@@ -246,23 +246,24 @@ def _words(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
     known = asked.vocabulary
     content = [one for one in dict.fromkeys(unicode_words(asked.question)) if one.lower() not in STOP_WORDS]
     missing = [one for one in content if not is_near(one.lower(), known)]
-    if (
-        not known
-        or not content
-        or 2 * len(missing) < len(content)
-        or len(asked.question.split()) >= MANY_WORDS
-    ):
+    every = len(missing) == len(content)
+    if not every:  # most questions have words that no note has; an abbreviation hides what is asked for
+        missing = [one for one in missing if ABBREVIATION.fullmatch(one)]
+    if not known or not missing or len(asked.question.split()) >= MANY_WORDS:
         return
-    nearest = {one: list(_instead_of(one, asked, near)) for one in missing}
+    nearest = {
+        one: list(_instead_of(one, asked, near) if every else _spelled_out(one, asked.texts))
+        for one in missing
+    }
     better = asked.first_that_works(_replaced(asked.question, nearest))
-    if not better and len(missing) < len(content):
+    if not better and not every:
         return
     some = {one: words[:3] for one, words in nearest.items() if words}
     told = [f"nearest to {one} in the notes: {', '.join(words)}" for one, words in some.items()]
     whole = "none of the question's words of content is in any note"
     part = f"{len(missing)} of the question's {len(content)} words of content are in no note"
     yield _cause(
-        f"{whole if len(missing) == len(content) else part}: {', '.join(missing[:6])}",
+        f"{whole if every else part}: {', '.join(missing[:6])}",
         asked.instead(better)
         if better
         else "ask with words of the notes: " + ("; ".join(told) or "none is near"),

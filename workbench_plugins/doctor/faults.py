@@ -30,6 +30,7 @@ from workbench.memory.embedding.local import (
 from workbench.memory.files import LARGEST_FILE, Place, content_hash, list_files, open_below, open_named
 from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.memory.store.sqlite.store import Store
+from workbench.memory.unread import unread_files, unread_lines
 from workbench.memory.vector_check import SAME_VECTOR, cosines_again
 from workbench.records import Rows
 from workbench.safe_text import counted
@@ -100,13 +101,11 @@ def faults(
 
 
 def facts(held: Held) -> list[str]:
-    """What is no fault: pages without checksums, a folder not read, and texts that were read in part."""
-    found = [] if held.checksums else [NO_CHECKSUMS.format(held.repair)]
-    if held.says_folder and not held.folder:
-        found.append(
-            f"The file names the folder {held.says_folder}, which was not read. If its notes are there: "
-            f"--notes {held.says_folder}"
-        )
+    """What is no fault but limits answers: notes that are not read, and how much the model has read."""
+    found = []
+    if held.folder is not None and held.rules is not None and held.folder.is_dir():
+        extra = extra_paths_of(held.folder, Path(held.name))
+        found = unread_lines(unread_files(held.folder, held.hashes, extra, held.rules))
     if not held.shares or min(held.shares) >= 1:
         return found
     part = sum(share < 1 for share in held.shares)
@@ -116,12 +115,6 @@ def facts(held: Held) -> list[str]:
         f"The model has read {mean:.0%} of a chunk on average, and {counted(part, 'chunk')} only in part. To "
         "read all: workbench index FOLDER --reading windowed --rebuild",
     ]
-
-
-NO_CHECKSUMS = (
-    "An older workbench made this index, so its pages have no checksums. To add them, without embedding any "
-    "text again: {}"
-)
 
 
 def _fault(

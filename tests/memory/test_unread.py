@@ -1,0 +1,99 @@
+"""What is not read is said: files elsewhere, of other endings, hidden, linked, in UTF-16, or empty."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests import world
+from tests.commands import Run
+from workbench.memory.index import MemoryIndex
+from workbench.memory.sync import index_folder, open_index
+from workbench.memory.unread import unread_lines
+from workbench.systems.openclaw import THREE_FIXES
+from workbench_plugins.diagnose.diagnosis import diagnose
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "wren"
+    for name in ("memory/tea.md", "AGENTS.md", "projects/plan.md", "memory/LOUD.MD", "memory/far.md.icloud",
+                 "memory/.old/note.md", "memory/list.txt", "code.py"):  # fmt: skip
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("Rooibos tea is red.\n", encoding="utf-8")
+    return folder
+
+
+def opened(root: Path, index: Path, skip: bool = False) -> MemoryIndex:
+    index_folder(root, world.EMBEDDER, index_path=index, skip=skip)
+    return open_index(root, world.EMBEDDER, index_path=index)
+
+
+def test_each_reason_is_a_line_with_a_count(root: Path, tmp_path: Path) -> None:
+    with opened(root, tmp_path / "i.sqlite") as index:
+        lines = unread_lines(index.unread())
+        assert index.changed() == []
+    told = "\n".join(lines)
+    assert "2 Markdown files outside memory/ are not read (such as AGENTS.md). --extra . reads them." in told
+    for why in (
+        "end in .MD instead of .md",
+        "not downloaded from iCloud",
+        "in hidden folders",
+        "end in .txt",
+    ):
+        assert f"1 file that {why}" in told or f"1 file {why}" in told or why in told
+    assert "code.py" not in told
+
+
+def test_the_option_that_is_named_reads_them(root: Path, tmp_path: Path) -> None:
+    file = tmp_path / "i.sqlite"
+    index_folder(root, world.EMBEDDER, index_path=file, extra=["."])
+    with open_index(root, world.EMBEDDER, index_path=file) as index:
+        assert {"AGENTS.md", "projects/plan.md"} <= set(index.paths())
+        assert not [one for one in index.unread() if one.why.startswith("outside")]
+
+
+def test_a_file_that_can_never_be_read_does_not_make_the_index_old(root: Path, tmp_path: Path) -> None:
+    (root / "memory/wide.md").write_bytes("Rooibos".encode("utf-16"))
+    (root / "memory/link.md").symlink_to(root / "memory/tea.md")
+    (root / "memory/empty.md").write_text("", encoding="utf-8")
+    with opened(root, tmp_path / "i.sqlite", skip=True) as index:
+        assert index.changed() == []
+        told = "\n".join(index.remarks)
+        assert "it is UTF-16" in told
+        assert "symbolic link" in told
+        assert "out of date" not in told
+        (root / "memory/new.md").write_text("A new note.\n", encoding="utf-8")
+        told = "\n".join(index.remarks)
+        assert "1 file changed (memory/new.md)" in told
+        assert f"workbench index {root} --index {tmp_path / 'i.sqlite'} --skip" in told
+
+
+@pytest.mark.parametrize(
+    ("target", "why"),
+    [
+        ("memory/loud.md", "end in .MD"),
+        ("memory/far.md", "iCloud"),
+        ("plan.md", "outside memory/"),
+        ("memory/list.md", "end in .txt"),
+        ("memory/old/note.md", "hidden folders"),
+    ],
+)
+def test_a_target_that_is_not_read_is_found_under_a_near_name(
+    root: Path, tmp_path: Path, target: str, why: str
+) -> None:
+    with opened(root, tmp_path / "i.sqlite") as index:
+        found = diagnose("rooibos tea", THREE_FIXES, index, target)
+    assert found.causes[0].where == ("index",)
+    assert why in found.causes[0].evidence
+
+
+def test_index_search_explain_and_doctor_say_so(root: Path, run: Run) -> None:
+    told = "2 Markdown files outside memory/ are not read"
+    assert told in run("index", str(root)).err
+    assert told in run("search", "rooibos", "-m", str(root)).err
+    assert told in run("doctor", str(root)).out
+    explained = run("explain", "rooibos", "-m", str(root), "--target", "memory/loud.md")
+    assert "memory/LOUD.MD is not read" in explained.err

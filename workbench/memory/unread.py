@@ -1,0 +1,151 @@
+"""The files beside a memory that no index of it reads: each with the reason, and what would read it."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path, PurePosixPath
+
+from workbench.errors import InputError
+from workbench.memory.files import GENERAL, SUFFIX, TREE, FileRules, list_files, place_of, read_document
+from workbench.safe_text import counted
+
+NOTES = (
+    ".markdown",
+    ".mdown",
+    ".mdx",
+    ".txt",
+    ".text",
+    ".org",
+    ".rst",
+    ".adoc",
+    ".html",
+    ".pdf",
+    ".docx",
+    ".odt",
+    ".rtf",
+)
+"""Endings of files in which people keep notes."""
+CLOUD = f"{SUFFIX}.icloud"
+NO_NOTES = {"node_modules", "__pycache__", ".git", ".venv", "venv"}
+MOST = 20_000
+"""So many files of a folder are looked at; a home folder has more."""
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A file that is not read: its path, why in words that follow "files", and what would read it.
+
+    `refused` marks one that stops a run of `workbench index` without `--skip`.
+    """
+
+    path: str
+    why: str
+    remedy: str
+    refused: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.path} is not read: it is one of the files {self.why}. {self.remedy}"
+
+
+def unread_files(
+    root: Path, known: Collection[str], extra: Iterable[str] = (), rules: FileRules = GENERAL
+) -> list[Unread]:
+    """The files of notes in a memory's folder that are not `known`, and that no indexing would read."""
+    extra = tuple(extra)
+    try:
+        listed = set(list_files(root, extra, rules))
+    except InputError:
+        listed = set()
+    found = [_other(path, root) for path in _walked(root) if path not in listed]
+    refused = [_refused(root, path, extra) for path in sorted(listed - {*known})]
+    return [one for one in (*found, *refused) if one is not None]
+
+
+def unread_lines(unread: Iterable[Unread]) -> list[str]:
+    """A line for each reason: `12 Markdown files outside memory/ are not read (--extra . reads them)`."""
+    ordered = sorted(unread, key=lambda one: (one.why, one.path))
+    lines = []
+    for (why, remedy), group in groupby(ordered, key=lambda one: (one.why, one.remedy)):
+        paths = [one.path for one in group]
+        kind = "Markdown file" if remedy == ADD else "file"
+        verb = "is" if len(paths) == 1 else "are"
+        lines.append(f"{counted(len(paths), kind)} {why} {verb} not read (such as {paths[0]}). {remedy}")
+    return lines
+
+
+def near_target(target: str, unread: Sequence[Unread]) -> Unread | None:
+    """The file that is meant by `target`: of its path, of one that is written alike, or of its name."""
+    wanted = _plain(target)
+    name = PurePosixPath(wanted).name
+    for fits in (
+        lambda one: one.path == target,
+        lambda one: _plain(one.path) == wanted,
+        lambda one: PurePosixPath(_plain(one.path)).name == name,
+    ):
+        found = next((one for one in unread if fits(one)), None)
+        if found is not None:
+            return found
+    return None
+
+
+def _plain(path: str) -> str:
+    """A path without its endings, in small letters of one form, and without dots that hide a folder."""
+    text = unicodedata.normalize("NFC", path).casefold().removesuffix(".icloud")
+    stem = text.rpartition(".")[0] if "." in PurePosixPath(text).name.lstrip(".") else text
+    return "/".join(part.lstrip(".") for part in stem.split("/") if part not in ("", "."))
+
+
+def _walked(root: Path) -> Iterator[str]:
+    count = 0
+    for folder, below, names in os.walk(root):
+        below[:] = sorted(name for name in below if name not in NO_NOTES)
+        inside = os.path.relpath(folder, root).replace(os.sep, "/")
+        for name in sorted(names):
+            count += 1
+            if count > MOST:
+                return
+            yield name if inside == "." else f"{inside}/{name}"
+
+
+ADD = "--extra . reads them."
+RENAME = "Rename them so that they end in .md."
+
+
+def _other(path: str, root: Path) -> Unread | None:
+    """Why a file is not among those that an index reads; None for one that is no note."""
+    name = PurePosixPath(path).name
+    small = name.lower()
+    hidden = any(part.startswith(".") for part in PurePosixPath(path).parts[:-1])
+    if small.endswith(CLOUD):
+        return Unread(path, "that are not downloaded from iCloud", "Open them once, so that they are here.")
+    if hidden and small.endswith(SUFFIX):
+        return Unread(path, "in hidden folders", "Move them into a folder without a dot before its name.")
+    if name.endswith(SUFFIX):
+        link = os.path.islink(root / path)
+        return (
+            Unread(path, f"outside {TREE}/", "Links are not followed.")
+            if link
+            else Unread(path, f"outside {TREE}/", ADD)
+        )
+    if small.endswith(SUFFIX):
+        return Unread(path, f"that end in {name[-len(SUFFIX) :]} instead of {SUFFIX}", RENAME)
+    ending = PurePosixPath(small).suffix
+    if ending in NOTES:
+        how = RENAME if ending in (".markdown", ".mdown", ".txt", ".text") else "Convert them to Markdown."
+        return None if hidden else Unread(path, f"that end in {ending}", how)
+    return None
+
+
+def _refused(root: Path, path: str, extra: Iterable[str]) -> Unread | None:
+    """Why a file that is listed cannot be read; None for one that can, and only waits to be indexed."""
+    try:
+        document = read_document(place_of(root, path, extra), path)
+    except InputError as error:
+        return Unread(path, "that cannot be used", f"{error.problem} {error.remedy}", refused=True)
+    if not document.text.strip():
+        return Unread(path, "without text", "Write something into them.")
+    return None
