@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from playwright.sync_api import Page
 
 from docs.still import page_of
+from tests import world
 from tests.browser import browsing, drag_line, needs_chromium
 from workbench.measure.evaluation import Evaluation, evaluate
-from workbench.measure.questions import QuestionSet
+from workbench.measure.questions import Question, QuestionSet
 from workbench.memory.index import MemoryIndex
+from workbench.retrieval.fusion import RankSum
 from workbench.retrieval.index_adapters import CachedIndex
+from workbench.retrieval.pipeline import Pipeline
+from workbench.retrieval.settings import with_settings
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.views.widgets.threshold import ThresholdLab
@@ -185,3 +191,70 @@ def test_every_system_has_the_counts_of_evaluate(
         counts = [(int(one), int(other)) for one, other in re.findall(r": (\d+) of (\d+) pass", told)]
         assert counts == of_python(moved, entry["cut"], entry["of_questions"]), name
     assert all(name.startswith(("am-", "bm-")) for name in asked)
+
+
+# bad input: a right picture, or one sentence
+
+
+@dataclass(frozen=True)
+class Wide(RankSum):
+    """Scores from -3 to 40."""
+
+    def together(self, *parts: Any) -> Any:
+        return 1300 * super().together(*parts) - 3
+
+
+def constant() -> Pipeline:
+    return with_settings(SHIPPED, ["fusion.vector=0", "fusion.keyword=0"])
+
+
+BAD: dict[str, Callable[[], Pipeline]] = {
+    "constant scores": constant,
+    "scores from -3 to 40": lambda: SHIPPED.with_stage(Wide()),
+    "a system without a floor": lambda: SYSTEMS["bm-head"],
+    "no candidate": lambda: with_settings(SHIPPED, ["limit.count=0"]),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize("controls", [True, False], ids=["controls", "no unanswerable questions"])
+def test_bad_input_gives_a_right_picture(
+    page: Page, sample: MemoryIndex, questions: QuestionSet, tmp_path: Path, name: str, controls: bool
+) -> None:
+    few = QuestionSet(questions=questions.questions[:6], controls=questions.controls[:3] if controls else ())
+    lab = ThresholdLab(evaluate(few, [replace(BAD[name](), name="bad")], sample), link=False)
+    opened(page, lab, tmp_path)
+    assert tiles(page) == expected_tiles(lab)
+    low, high = lab.spans["min_score"]
+    for share in (0.9, 0.1):
+        dragged(page, "min score", share)
+        lab.min_score = float(page.get_by_label("min score, as a number").input_value())
+        assert lab.min_score == pytest.approx(low + share * (high - low), abs=0.02 * (high - low))
+        assert tiles(page) == expected_tiles(lab)
+
+
+def test_a_memory_of_one_chunk_and_a_hostile_name_have_a_picture(page: Page, tmp_path: Path) -> None:
+    name = "<img src=x onerror=document.title='hit'>.md"
+    with world.build(tmp_path / "memory", {name: "A cup of tea."}) as index:
+        asked = QuestionSet(questions=(Question(question="tea <b>", target=name),))
+        lab = ThresholdLab(evaluate(asked, [SHIPPED], index), link=False)
+    for kind in ("histogram", "strip"):
+        lab.distribution = kind
+        opened(page, lab, tmp_path)
+        assert page.title() == lab.name
+        assert page.locator("img").count() == 0
+        assert tiles(page) == expected_tiles(lab)
+
+
+def test_thousands_of_candidates_have_a_picture(
+    page: Page, sample: MemoryIndex, questions: QuestionSet, tmp_path: Path
+) -> None:
+    (evaluation,) = evaluate(QuestionSet(questions=questions.questions[:1]), [SHIPPED], sample)
+    trace = evaluation.asked[0].trace
+    wide = with_settings(SHIPPED, ["limit.count=9000"])
+    assert trace.chunks
+    (evaluation,) = evaluate(QuestionSet(questions=questions.questions[:1]), [wide], sample)
+    lab = ThresholdLab([replace(evaluation, asked=evaluation.asked * 50)], link=False)
+    opened(page, lab, tmp_path)
+    assert sum(map(int, re.findall(r"of (\d+) pass", page.locator(".wb-legend").inner_text()))) > 5_000
+    assert tiles(page) == expected_tiles(lab)

@@ -136,3 +136,10 @@ def test_a_method_whose_formula_has_no_written_form_comes_as_its_numbers() -> No
     method = written_method(replace(ENGINES["rrf-60"], fusion=Odd()), of)
     assert method["formula"] == pytest.approx(Odd().formula(of).tolist())
     assert method["parameters"] == {}
+
+
+def test_the_figure_has_the_order_of_each_leg_and_of_the_fusion() -> None:
+    lab = FusionLab(watch="kwonly")
+    order = ", ".join(one.id for one in lab.places)
+    assert f"rrf-60: {order};" in lab.figure.words
+    assert lab.figure.words.startswith("keyword leg: kwonly")

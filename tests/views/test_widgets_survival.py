@@ -76,3 +76,10 @@ def test_its_code_counts_the_same(chart: SurvivalChart, sample: MemoryIndex, que
 def test_a_chart_of_nothing_is_refused(sample: MemoryIndex) -> None:
     with pytest.raises(InputError, match="no evaluation"):
         SurvivalChart([], sample)
+
+
+def test_the_figure_has_the_counts_of_the_chosen_systems(chart: SurvivalChart) -> None:
+    chart.systems = [WORKAROUND.name]
+    counts = [chart.survivals[0].count(step) for step in SurvivalStep]
+    (bars,) = chart.figure.data
+    assert (bars.name, list(bars.x)) == (WORKAROUND.name, counts)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import traitlets
 
+from workbench import figures
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.records import Candidate, Trace
@@ -155,6 +156,14 @@ class FusionLab(Widget):
     def places(self) -> list[FusedHit]:
         """The candidates, best first."""
         return fuse(self.fusion, *self.lists)
+
+    @property
+    def figure(self) -> figures.Figure:
+        """The ranks in both legs and after the fusion as a figure of plotly."""
+        vector, keyword = (sorted(leg, key=lambda one: (-leg[one], one)) for leg in self.lists)
+        orders = {"keyword leg": keyword, self.method: [one.id for one in self.places], "vector leg": vector}
+        watched = next((one.id for one in self.places if _watch_name(one.id) == self.watch), None)
+        return figures.ranks(orders, watched)
 
     @property
     def _parameters(self) -> dict[str, float]:

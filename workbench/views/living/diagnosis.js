@@ -44,8 +44,8 @@ function blameChart(data, model, el) {
 
 // The survival chart: for each step of the search, how many questions still have their right file.
 function survivalChart(data, model, el) {
-  const bars = h("div", { class: "wb-bars" });
-  let state = {};
+  let [state, pickAt] = [{}, () => {}];
+  const drawing = figure(model, 320, undefined, (mark) => pickAt(mark));
   const controls = (change) => {
     const pickSystems = () => change({ systems: data.systems.map((one) => one.system).filter((_, n) => boxes[n].checked) });
     const boxes = data.systems.map(() => h("input", { type: "checkbox", onchange: pickSystems }));
@@ -99,20 +99,18 @@ function survivalChart(data, model, el) {
     const words = chosen().map(told);
     return words.length ? [...words, ofTheQuestion()].join(" ") : "No system is chosen.";
   }
+  const hues = ["blue", "orange", "green", "purple", "red"];
   function draw(_, now, change) {
     state = now;
-    bars.replaceChildren(...data.steps.map((step, n) => {
-      const parts = chosen().map((one) => {
-        const value = count(one, n);
-        const place = data.systems.indexOf(one);
-        const bar = h("button", { class: `wb-bar wb-system-${place % 6}`, title: `${one.system}: ${value}. Click for a question that is lost here.`, onclick: () => pick(one, n, change) });
-        bar.style.width = `calc((100% - 40px) * ${value / Math.max(1, count(one, 0))})`;
-        return h("div", {}, bar, h("span", {}, String(value)));
-      });
-      return h("div", { class: "wb-step" }, h("span", {}, step), h("div", {}, ...parts));
-    }));
+    const [upwards, systems] = [[...data.steps.keys()].reverse(), chosen().reverse()]; // plotly.js begins at the bottom
+    pickAt = ({ curveNumber, pointNumber }) => pick(systems[curveNumber], upwards[pointNumber], change);
+    drawing.show(systems.map((one) => ({
+      type: "bar", orientation: "h", name: one.system, hue: hues[data.systems.indexOf(one) % hues.length],
+      x: upwards.map((n) => count(one, n)), y: upwards.map((n) => data.steps[n]), text: upwards.map((n) => count(one, n)), textposition: "outside", textangle: 0, cliponaxis: false,
+      hovertemplate: "%{y}: %{x} left. Click for a question that is lost here.<extra>%{fullData.name}</extra>",
+    })), { margin: { l: 120, r: 30, t: 6, b: 44 }, barmode: "group", bargap: 0.25, xaxis: { title: { text: "questions whose right file is left" }, rangemode: "tozero" }, yaxis: { automargin: true } });
   }
-  panel(data, model, el, "survival chart", { controls, body: [bars], draw, sentence, tables: () => [rows()], code });
+  panel(data, model, el, "survival chart", { controls, body: [drawing.root], draw, sentence, tables: () => [rows()], code });
 }
 
 function sweepMap(data, model, el) {

@@ -23,7 +23,13 @@ function fusionLab(data, model, el) {
   const plane = svg("svg", { class: "wb-slopes", role: "img" });
   const sliders = h("div", { class: "wb-controls" });
   const rest = h("p", { class: "wb-quiet" });
-  let [shown, places, lists] = [null, [], null];
+  let [shown, places, lists, high] = [null, [], null, 0];
+  // A narrow place has the names and the scores; the ranks of the legs are in the table.
+  function fit() {
+    const left = plane.clientWidth && plane.clientWidth < 640 ? NAMES - 12 : 0;
+    plane.setAttribute("viewBox", `${left} 0 ${END + 20 - left} ${high}`);
+  }
+  new ResizeObserver(fit).observe(plane);
 
   const method = (state) => data.methods.find((one) => one.name === state.method);
   const moved = (state) => Object.fromEntries(Object.entries(method(state).parameters).map(([name, one]) => [name, state[name] ?? one.value]));
@@ -77,7 +83,8 @@ function fusionLab(data, model, el) {
     const ticks = ends.map((end) => label(short(end), x(end), y(height) + 22, "middle", "wb-quiet"));
     const solid = "Solid lines and dots pass the floor; dotted lines and crosses do not.";
     rest.textContent = `${solid} ${places.length > rows.length ? `The picture shows ${rows.length} of ${places.length} candidates; the table has all.` : ""}`;
-    plane.setAttribute("viewBox", `0 0 ${END + 20} ${y(height) + 28}`);
+    high = y(height) + 28;
+    fit();
     plane.setAttribute("aria-label", sentence(state));
     plane.replaceChildren(...heads, title("fused score; the line is the floor", (SCORES + END) / 2), ...ticks, ...marks, line);
   }

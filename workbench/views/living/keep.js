@@ -25,7 +25,7 @@ const drawn = (globalThis.workbenchDrawn ??= new Set()); // the elements of all 
 // What a widget shows, as an image that runs nothing and loads nothing. Its controls would not move there.
 function pictureOf(el) {
   const copy = el.querySelector(".wb-living").cloneNode(true);
-  for (const one of copy.querySelectorAll(".wb-controls > :not(fieldset, .wb-picker), details:not(.wb-chunks *, .wb-picker, .wb-words), button:not(.wb-bar), [hidden]")) one.remove();
+  for (const one of copy.querySelectorAll(".wb-controls > :not(fieldset, .wb-picker), details:not(.wb-chunks *, .wb-picker, .wb-words), button, [hidden]")) one.remove();
   for (const one of copy.querySelectorAll(".wb-words")) one.open = true;
   for (const one of copy.querySelectorAll("input")) one.toggleAttribute("checked", one.checked);
   const dark = document.body.dataset.jpThemeLight === "false";

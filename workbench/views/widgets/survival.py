@@ -7,6 +7,7 @@ from typing import Any
 
 import traitlets
 
+from workbench import figures
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.measure.evaluation import Evaluation
@@ -86,6 +87,13 @@ class SurvivalChart(Widget):
         """The numbers of the chosen systems for the chosen kind of question."""
         kind, chosen = self.kind, (self._all[name] for name in self._all if name in self.systems)
         return [one if kind == ALL else one.of_kind(kind) for one in chosen]
+
+    @property
+    def figure(self) -> figures.Figure:
+        """The chart as a figure of plotly: to change, to save, and to reuse."""
+        steps = [step.description for step in SurvivalStep]
+        left = {one.system: [one.count(step) for step in SurvivalStep] for one in self.survivals}
+        return figures.survival(left, steps)
 
     @property
     def traces(self) -> dict[str, list[Trace]]:
