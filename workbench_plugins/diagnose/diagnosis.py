@@ -21,7 +21,15 @@ from workbench.retrieval.query import check_question
 from workbench.safe_text import one_line
 from workbench.tables import ABSENT, Line, Part, Table, Types, hanging, tidy
 from workbench.terminal import text_of
-from workbench_plugins.diagnose.causes import Cause, Marks, Prices, causes_inside, repairs, without_stop_words
+from workbench_plugins.diagnose.causes import (
+    Cause,
+    Marks,
+    Prices,
+    Repair,
+    causes_inside,
+    repairs,
+    without_stop_words,
+)
 from workbench_plugins.diagnose.chunk_sizes import Tried, cut_index, tried, untried
 from workbench_plugins.diagnose.fixes import LARGER, MOST_FIXES, Fix, best_fixes, fixes_of_many, verified
 from workbench_plugins.diagnose.keys import is_of_file
@@ -260,7 +268,7 @@ def _diagnosed(
     outside = [] if goal.aim is Aim.OUT else list(causes_outside(runs, index, goal))
     if not any(one.verified for one in outside):
         outside = [*causes_in_question(runs, index, goal), *outside]
-    every = repairs(pipeline)
+    every = _of_engine(repairs(pipeline), pipeline, index)
     known = {one.where for one in outside}
     inside = [one for one in causes_inside(every, runs, goal, prices, index) if one.where not in known]
     offered = [*every, *without_stop_words(pipeline)]
@@ -280,6 +288,16 @@ def _diagnosed(
         chunking=chunks.description,
         prices=prices,
     )
+
+
+def _of_engine(every: Sequence[Repair], pipeline: Pipeline, index: CachedIndex) -> list[Repair]:
+    """The repairs that can be made in the engine that was recorded; all of them for a pipeline of ours."""
+    offers = getattr(innermost(index), "offers", None)
+    return [
+        one
+        for one in every
+        if offers is None or all(offers(pipeline, edit.slot, edit.content) for edit in one.edits)
+    ]
 
 
 def causes_in_question(runs: Reruns, index: CachedIndex, goal: Goal) -> list[Cause]:

@@ -62,6 +62,13 @@ class RecordedIndex(ListIndex):
         hits = self.listed(leg, question, ALL)
         return hits.rows.size > 1 and bool((np.diff(hits.relevance) >= 0).all() and np.ptp(hits.raw) > 0)
 
+    def offers(self, pipeline: Pipeline, slot: str, content: Any) -> bool:
+        """Whether the engine can be set so: another value of a stage that it has, or no floor."""
+        now = next((stage for stage in pipeline.stages if stage.slot == slot), None)
+        if content is None:
+            return isinstance(now, EngineFloor)
+        return type(content) is type(now) or isinstance(content, Limit)
+
     def causes(self, runs: Any, goal: Any) -> Iterable[Any]:
         """What is wrong with the legs themselves, as far as it concerns a file that is wanted."""
         from workbench_plugins.recorder.fusion_causes import causes

@@ -1,0 +1,100 @@
+"""What is wrong with a foreign engine's legs: ids, filters, tokenizers and scores without IDF."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from workbench_plugins.diagnose.diagnosis import Diagnosis
+from workbench_plugins.engines.lists import Asked, Pairs
+from workbench_plugins.recorder.fusion_causes import plain_id
+from workbench_plugins.recorder.recording import Recorder, TopK, record
+
+TEXTS = {
+    "notes/tea.md": "the rooibos tea of the morning",
+    "notes/bike.md": "the rear hub of the bike",
+    "notes/oven.md": "the oven of the bakery",
+    "notes/boat.md": "the boat of the harbour",
+    "notes/door.md": "the door of the barn",
+    "notes/lamp.md": "the the the lamp of the hall",
+}
+
+
+def words(
+    score: Callable[[str, list[str]], float], limit: int, read: Callable[[str], str] = str.lower
+) -> Asked:
+    def ask(question: str, depth: int) -> Pairs:
+        asked = read(question).split()
+        found = {id_: score(text, asked) for id_, text in TEXTS.items()}
+        best = sorted((one for one in found if found[one]), key=lambda one: (-found[one], one))
+        return [(one, found[one]) for one in best[:depth]]
+
+    return Asked(ask, TopK(cap=limit))
+
+
+def near(first: list[str], limit: int) -> Asked:
+    return Asked(
+        lambda _, depth: [(one, 1 - place / 10) for place, one in enumerate(first)][:depth], TopK(cap=limit)
+    )
+
+
+def count(text: str, asked: list[str]) -> float:
+    return float(sum(text.split().count(one) for one in asked))
+
+
+def first_cause(recorder: Recorder, question: str, target: str) -> tuple[str, Diagnosis]:
+    found = recorder.record(question).diagnose(target)
+    assert found.causes
+    return found.causes[0].description, found
+
+
+def test_one_document_under_two_ids_is_named_and_repaired() -> None:
+    recording = record(
+        "tea",
+        {
+            "vector": [("./a", 0.9), ("./b", 0.8), ("./tea", 0.7)],
+            "keyword": [("c", 3.0), ("d", 2.0), ("tea", 1.0)],
+        },
+        fusion="rrf-60",
+        limit=2,
+    )
+    found = recording.diagnose("tea")
+    assert "in two ways: ./tea and tea" in found.causes[0].description
+    assert found.causes[0].verified
+
+
+def test_a_filter_of_the_vector_leg_is_named() -> None:
+    shown = ["notes/oven.md", "notes/boat.md", "notes/door.md"]
+    legs = {"vector": near(shown, 10), "keyword": words(count, 10)}
+    told, _ = first_cause(
+        Recorder("acme", legs, "rrf-60", limit=2, texts=TEXTS), "boat oven tea", "notes/lamp.md"
+    )
+    assert "a filter, or its index, leaves documents out" in told
+
+
+def test_another_tokenizer_is_named() -> None:
+    every = [one for one in TEXTS if one != "notes/tea.md"] + ["notes/tea.md"]
+    legs = {"vector": near(every, 3), "keyword": words(count, 10, read=str.upper)}
+    told, _ = first_cause(
+        Recorder("acme", legs, "rrf-60", limit=3, texts=TEXTS), "rooibos tea", "notes/tea.md"
+    )
+    assert "another tokenizer" in told
+
+
+def test_scores_without_idf_are_named() -> None:
+    legs = {"keyword": words(count, 10)}
+    told, found = first_cause(Recorder("acme", legs, limit=1, texts=TEXTS), "the rooibos", "notes/tea.md")
+    assert "no IDF" in told
+    assert "Modifier.IDF" in found.causes[0].repair
+
+
+def test_no_repair_of_a_recorded_engine_is_a_stage_of_another_system() -> None:
+    recording = record("tea", {"vector": [("a", 0.9), ("tea", 0.7)]}, floor=0.8)
+    found = recording.diagnose("tea")
+    for cause in found.causes:
+        assert "order" not in cause.where
+    for fix in found.fixes:
+        assert type(fix.pipeline["order"]) is type(found.pipeline["order"])
+
+
+def test_ids_are_compared_without_what_differs() -> None:
+    assert plain_id("./Notes//Tea.md") == plain_id("notes\\tea.md") == "notes/tea.md"
