@@ -1,6 +1,6 @@
 """Shrinks a case while its failure stays, and its reason: the same fate at the same stage.
 
-The parts are taken away in this order: questions, changes and settings, notes, passages, lines, words. After
+The parts are taken away in this order: questions, changes and settings, notes, passages, lines, sentences. After
 each step the case is smaller and still fails, so an interrupted run can be continued.
 
 Redacting and shrinking change texts. A model would give the new texts other vectors, and the failure would be
@@ -139,7 +139,9 @@ def smallest(items: Sequence[Item], fails: Callable[[Sequence[Item]], bool]) -> 
 
 SHRUNK = "Shrunk: each passage keeps the vector of its original text."
 MOST_ROUNDS = 5
-LINES, WORDS = re.compile(r"[^\n]+\n*"), re.compile(r"\S+\s*")
+SENTENCE = 3
+"""So many words make a sentence that a maintainer can read."""
+LINES, SENTENCES = re.compile(r"[^\n]+\n*"), re.compile(r"[^\n.!?。！？]+(?:[.!?。！？]+\s*|\n*|$)")
 
 Reason = tuple[bool, str, str]
 
@@ -239,7 +241,7 @@ def shrunk(
             _smaller(work, work.now.memory.notes or [], lambda some: with_notes(work.now, some))
             _passages(work)
             _texts(work, LINES)
-            _texts(work, WORDS)
+            _texts(work, SENTENCES)
             if work.now == before:
                 break
         _plain(work)
@@ -357,15 +359,15 @@ def _passages(work: Shrinking) -> None:
 
 
 def _question_words(work: Shrinking) -> None:
-    """All words at once but those of the questions: what is left is easy to shrink."""
+    """All sentences at once but those with words of the questions: what is left is easy to shrink."""
     asked = {word.lower() for one in work.now.questions for word in re.findall(r"\w+", one.question)}
-    pieces = _pieces(work.now, WORDS)
+    pieces = _pieces(work.now, SENTENCES)
     matching = [one for one in pieces if asked & {word.lower() for word in re.findall(r"\w+", one.text)}]
     work.try_to_take(_only(work.now, [])) or work.try_to_take(_only(work.now, matching))
 
 
 def _texts(work: Shrinking, kind: re.Pattern[str]) -> None:
-    """Takes lines or words out of all texts; the first word of each text stays."""
+    """Takes lines or sentences out of all texts; a sentence of each text stays, so that it can be read."""
     case = work.now
     found = smallest(_pieces(case, kind), lambda some: work.fails(_only(case, some)))
     work.try_to_take(_only(case, found))
@@ -386,14 +388,15 @@ def _pieces(case: Case, kind: re.Pattern[str]) -> list[TextPart]:
 
 
 def _only(case: Case, some: Sequence[TextPart]) -> Case:
-    """The case with these parts of its texts alone, and with the first word of a text without any."""
+    """The case with these parts of its texts alone, and with a sentence of a text without any."""
     texts: dict[tuple[int, int], str] = {}
     for one in some:
         texts[one.note, one.passage] = texts.get((one.note, one.passage), "") + one.text
     notes = []
     for number, note in enumerate(case.memory.notes or ()):
         new = [
-            texts.get((number, n), "").strip() or _first_word(old) for n, old in enumerate(_texts_of(note))
+            texts.get((number, n), "").strip() or _first_sentence(old)
+            for n, old in enumerate(_texts_of(note))
         ]
         if note.text is not None:
             notes.append(note.with_changes(text=new[0]))
@@ -403,9 +406,11 @@ def _only(case: Case, some: Sequence[TextPart]) -> Case:
     return with_notes(case, notes)
 
 
-def _first_word(text: str) -> str:
-    first = re.search(r"\w+", text) or re.search(r"\S+", text)
-    return first[0] if first else text
+def _first_sentence(text: str) -> str:
+    """The first sentence of a text with a few words; without one, its first words."""
+    found = [one.strip() for one in SENTENCES.findall(text)]
+    whole = next((one for one in found if len(one.split()) >= SENTENCE), "")
+    return whole or next((one for one in found if re.search(r"\w", one)), text)
 
 
 def _plain(work: Shrinking) -> None:

@@ -183,7 +183,7 @@ def test_a_case_is_shrunk_in_its_file_and_its_original_is_kept(tmp_path: Path) -
     assert [one.question for one in made.questions] == ["Rocky Point bagging operations"]
     assert made.system.settings == []
     assert [one.path for one in made.memory.notes or ()] == ["memory/depot.md"]
-    assert made.words == 1
+    assert made.words >= 3, "a sentence, and no single word"
     assert SHRUNK in made.note
     again = shrink_file(load_case(file), quiet=True)
     assert again == made
