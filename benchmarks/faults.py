@@ -199,7 +199,7 @@ class ShareOfTop(PlainStage, slot="floor"):
     def run(self, trace: Trace, context: Context) -> Trace:
         scores = trace.columns["score"]
         least = self.share * float(np.nanmax(scores)) if scores.size else 0.0
-        return dropped(trace, self, scores < least, DropKind.FLOOR, Threshold("score", scores, least))
+        return dropped(trace, self, DropKind.FLOOR, Threshold("score", scores, least))
 
 
 @dataclass(frozen=True)
@@ -283,7 +283,7 @@ class OnePerFolder(PlainStage, slot="fold"):
             seen[part] = seen.get(part, 0) + 1
             places[row] = seen[part]
         at_most = Threshold("place in its folder", places, 1, at_most=True)
-        return dropped(trace, self, places > 1, DropKind.FOLD, at_most)
+        return dropped(trace, self, DropKind.FOLD, at_most)
 
 
 class Prefixed(IndexAdapter):

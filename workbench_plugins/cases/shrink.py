@@ -1,7 +1,7 @@
 """Shrinks a case while its failure stays, and its reason: the same fate at the same stage.
 
-The parts are taken away in this order: questions, changes and settings, notes, passages, lines, sentences. After
-each step the case is smaller and still fails, so an interrupted run can be continued.
+The parts are taken away in this order: questions, changes and settings, notes, passages, lines, sentences.
+After each step the case is smaller and still fails, so an interrupted run can be continued.
 
 Redacting and shrinking change texts. A model would give the new texts other vectors, and the failure would be
 another one. So each passage keeps the vector of its original text, as its cosines with the questions.
