@@ -234,7 +234,9 @@ def _is_random(run: str) -> bool:
     """Whether a long run of letters and digits changes so often between kinds that nobody wrote it."""
     kinds = ["d" if one.isdigit() else "u" if one.isupper() else "l" for one in run if one.isalnum()]
     changes = sum(one != other for one, other in pairwise(kinds))
-    return min(map(kinds.count, "dul")) >= 3 and changes >= 10
+    digits, upper, lower = map(kinds.count, "dul")
+    often = digits >= 3 and changes >= 10
+    return min(upper, lower) >= 3 and (often or (digits > 0 and changes > 0.42 * len(kinds)))
 
 
 def _private_keys(text: str) -> Iterator[Place]:

@@ -68,6 +68,7 @@ def test_a_call_with_a_long_name_is_refused_before_anything_looks_at_it(
 # Planted secrets: x stands for a letter or a digit, h for a hexadecimal digit, 9 for a digit.
 
 FORMS = [
+    "figd_{x40}",
     *("ghp_{x36}", "gho_{x36}", "github_pat_{x22}_{x59}", "glpat-{x20}", "sk_live_{x24}", "rk_live_{x24}"),
     *("npm_{x36}", "sk-{x48}", "sk-ant-api03-{x93}AA", "hf_{x34}", "AKIA{A16}", "AIza{x35}"),
     "SG.{x22}.{x43}",
@@ -123,6 +124,7 @@ def test_no_planted_secret_is_left_in_any_way_of_writing_it(form: str, way: str)
         "commit 3f2a9c1b7d", "the secret marker is blue", "session memory-2026-01-12", "a.md:1-9 0.612",
         "token limit: 400",
         "K&R &amp; 100%25", "chunk 0f9e8d7c6b5a49382716", "SearchReturnsNothingForQuestionsInPlainWords",
+        "testSearchReturnsTop10ResultsForLongQuestions",
     ],
 )  # fmt: skip
 def test_what_is_no_secret_stays_as_it_is(text: str) -> None:

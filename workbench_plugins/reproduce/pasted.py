@@ -17,6 +17,8 @@ from workbench_plugins.reproduce.report_patterns import WORDS, form
 
 FIRST_LINES, LAST_LINES, LONGEST_LINE = 1_000, 300, 2_000
 """What is read of a report: a log between says nothing new."""
+MOST_CHARACTERS, SHORT_LINE = 300_000, 200
+"""After so many characters the beginnings of lines are read; no report on GitHub has more than 65,536."""
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 PRE = re.compile(r"<pre\b[^<>]*>(?:\s*<code\b[^<>]*>)?|(?:</code>\s*)?</pre>", re.IGNORECASE)
 PRE_MARK = "~~~~~~~~"
@@ -99,14 +101,16 @@ class Line:
 
 def pasted(text: str) -> PlacedText:
     """The lines of a report that are read, without its secrets."""
-    rows, places, start = [], [], 0
+    rows, places, start, read = [], [], 0, 0
     lines = text.split("\n")
     last = max(FIRST_LINES, len(lines) - LAST_LINES)
     for number, line in enumerate(lines):
         fence = FENCE.match(line) or PRE.search(line[:LONGEST_LINE])
-        kept = line[:LONGEST_LINE] if fence or not FIRST_LINES <= number < last else None
+        most = LONGEST_LINE if read < MOST_CHARACTERS else SHORT_LINE
+        kept = line[:most] if fence or not FIRST_LINES <= number < last else None
         if kept is not None:
             rows.append(kept.removesuffix("\r"))
+            read += len(kept)
             places.append(np.arange(start, start + len(rows[-1]) + 1, dtype=np.int64))
         start += len(line) + 1
     whole = PlacedText("\n".join(rows), np.concatenate(places)[:-1])
