@@ -7,6 +7,7 @@ import random
 import string
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -51,6 +52,24 @@ def test_a_megabyte_of_one_pattern_is_masked_in_a_second(pattern: str) -> None:
 )
 def test_a_secret_is_found_where_an_earlier_beginning_is_none(text: str, expected: str) -> None:
     assert masked(text) == expected
+
+
+@pytest.mark.parametrize("path", ["a" * 900, "a/" * 400_000, "\0", "\ud800", "é" * 4_000, "."])
+@pytest.mark.parametrize("tool", ["memory_diagnose", "memory_explain"])
+def test_an_odd_path_gets_an_answer_or_an_error(tool: str, path: str, tmp_path: Path) -> None:
+    world.build(tmp_path).close()
+    with suppress(InputError):
+        over(tmp_path).call(tool, {"query": "tea", "path": path})
+
+
+def test_a_diagnosis_does_not_say_what_is_outside(tmp_path: Path) -> None:
+    world.build(tmp_path).close()
+    (tmp_path / "there.md").write_text("Not of the memory.")
+    (tmp_path / "memory_of_wren" / "link.md").symlink_to(tmp_path / "there.md")
+    tools = over(tmp_path)
+    for path in ("../there.md", "../absent.md", str(tmp_path / "there.md"), "/etc/passwd", "link.md"):
+        with pytest.raises(InputError, match="The index has no file"):
+            tools.call("memory_diagnose", {"query": "tea", "path": path})
 
 
 def test_a_call_with_a_long_name_is_refused_before_anything_looks_at_it(

@@ -93,27 +93,36 @@ class OfOneSearch(Arguments):
     min_score: Number | None = Field(None, alias="minScore", description="The same as in the search.")
 
 
+LONGEST_PATH = 4_096
+
+
 class Explain(OfOneSearch):
     """The arguments of `memory_explain`."""
 
     path: str | None = Field(
-        None, description="A file whose fate is explained, such as one that should have been found."
+        None,
+        max_length=LONGEST_PATH,
+        description="A file whose fate is explained, such as one that should have been found.",
     )
 
 
 class Diagnose(OfOneSearch):
     """The arguments of `memory_diagnose`."""
 
-    path: str | None = Field(None, description="A file that should be in the answer, or first in it.")
+    path: str | None = Field(
+        None, max_length=LONGEST_PATH, description="A file that should be in the answer, or first in it."
+    )
     unwanted: str | None = Field(
-        None, description="Instead of path: a file that should not be in the answer."
+        None, max_length=LONGEST_PATH, description="Instead of path: a file that should not be in the answer."
     )
 
 
 class SaveCase(OfOneSearch):
     """The arguments of `memory_case`: the name of the file is not among them."""
 
-    path: str = Field(description="The file of the memory that should have been found.")
+    path: str = Field(
+        max_length=LONGEST_PATH, description="The file of the memory that should have been found."
+    )
 
 
 LONGEST_NAME, MOST_ARGUMENTS = 64, 32

@@ -18,6 +18,7 @@ from workbench.measure.questions import nearest
 from workbench.memory.choices import extra_paths_of
 from workbench.memory.data_files import load_data
 from workbench.memory.embedding.local import LocalEmbedder, Windowed
+from workbench.memory.files import Place, open_below
 from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.memory.store.sqlite import database
 from workbench.memory.store.sqlite.place import words_file
@@ -65,9 +66,17 @@ def unread_near(index: Index, target: str) -> Unread | None:
 
 
 def _on_disk(index: Index, target: str) -> bool:
+    """Whether a file is in the memory's folder; nothing is said of files elsewhere, or behind a link."""
     inner = innermost(index)
     root = inner.root if isinstance(inner, MemoryIndex) else None
-    return root is not None and (root / target).is_file()
+    names = Path(target).parts
+    if root is None or not names or Path(target).is_absolute() or ".." in names:
+        return False
+    try:
+        with open_below(Place(root, names)):
+            return True
+    except (OSError, ValueError):
+        return False
 
 
 def causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
