@@ -19,6 +19,7 @@ import apsw.sqlite_extra
 import sqlite_vec
 
 from workbench.errors import InputError
+from workbench.memory.guard import check_plain
 from workbench.memory.store.contract import (
     DamagedError,
     DiskFullError,
@@ -164,6 +165,10 @@ def connect_existing(path: Path) -> apsw.Connection:
     To read a WAL database takes a -shm file beside it. Where none can be made, for want of permission or of
     room, a database without a -wal is read as one that nobody changes; open it anew for every few reads.
     """
+    try:
+        check_plain(path)
+    except ValueError as error:  # SQLite would wait for a named pipe beside the file
+        raise damaged(path, str(error)) from None
     real = path.resolve()
     may_write = os.access(real, os.W_OK) and os.access(real.parent, os.W_OK)
     if may_write or _has_wal(real):
