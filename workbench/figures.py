@@ -93,7 +93,7 @@ class Figure(go.Figure):  # type: ignore[misc]
         return self.words
 
     def _repr_mimebundle_(self, *_: Any, **__: Any) -> dict[str, Any]:
-        spec = self.spec | {"config": {"responsive": True, "displaylogo": False}}
+        spec = self.spec | {"config": {"displaylogo": False}}
         return {"application/vnd.plotly.v1+json": spec, "text/plain": self.words}
 
     @property
@@ -446,7 +446,7 @@ def _distributions(
     _SHAPES[shape](made, groups, limit)
     if limit is not None:
         _reference(made, False, limit, number(limit))
-        made.update_layout(legend_y=1.1, margin_t=64)
+        made.update_layout(legend_y=1.14, margin_t=76)
     return made
 
 

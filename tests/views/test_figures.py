@@ -164,4 +164,9 @@ def test_a_page_of_its_own_draws_the_figure_without_a_network(tmp_path: Path) ->
         page.goto(path.as_uri())
         page.locator(".js-plotly-plot .ytick text").first.wait_for()
         assert page.locator(".ytick text").first.text_content().startswith("<script>")  # type: ignore[union-attr]
+        page.set_viewport_size({"width": 400, "height": 700})
+        page.wait_for_function("document.querySelector('.js-plotly-plot .main-svg').clientWidth <= 400")
+        svg = page.locator(".js-plotly-plot .main-svg").first
+        assert svg.evaluate("one => one.clientHeight") == plots.bars({SCRIPT: 3}, "hits").layout.height
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400
         assert complaints == []

@@ -59,7 +59,8 @@ def figure_page(title: str, figure: Spec) -> str:
         '<!doctype html><html lang="en"><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta name="color-scheme" content="light dark"><title>{escape(title)}</title>'
-        "<style>body { max-width: 1100px; margin: 16px auto; font: 14px/1.5 system-ui, sans-serif; }"
+        "<style>body { max-width: 1100px; margin: 16px auto; padding: 0 12px; }"
+        "body { font: 14px/1.5 system-ui, sans-serif; }"
         f"{figures_style()}</style><script>{plotly_script()}</script>"
         f"<body><h1>{escape(title)}</h1>{figure_html(figure)}<p>{_words(figure)}</p>"
         f"<script>{figures_script()}</script></body></html>"

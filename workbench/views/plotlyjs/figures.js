@@ -9,6 +9,7 @@
       element.setAttribute("role", "figure");
       element.setAttribute("aria-label", words);
     }
+    element.style.height = `${layout.height}px`; // which plotly forgets when the page is resized
     return Plotly.newPlot(element, data, { ...layout, autosize: true }, CONFIG);
   }
 
