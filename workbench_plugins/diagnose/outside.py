@@ -98,7 +98,8 @@ def _causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     indexed = index.rows_of(goal.path).size > 0
     there = None if indexed else unread_near(index, goal.path)
     if there is not None:
-        yield replace(_cause("not read", str(there)), repair=there.remedy)
+        told = f"{there.path} is not read: it is one of the files {there.why}"
+        yield replace(_cause("not read", str(there)), description=told, repair=there.remedy)
         return
     if not indexed and goal.path not in changed:
         told = f"{goal.path}: the index has no chunk of it, and no later sync would read it"
