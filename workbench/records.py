@@ -14,11 +14,13 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.safe_text import beginning
+from workbench.excerpts import excerpt
+from workbench.safe_text import beginning, counted
 from workbench.tables import (
     ABSENT,
     Block,
     Column,
+    Excerpt,
     Fold,
     Line,
     Part,
@@ -46,7 +48,10 @@ class Shown:
     __slots__ = ()
 
     def view(self) -> Sequence[Part]:
-        """The parts that are printed: by default the text of the value."""
+        """The parts that are shown, by default the text of the value. Details belong into a `Fold`.
+
+        The first line says the answer, and a few lines show it.
+        """
         return [Block(str(self))]
 
     def page(self) -> Sequence[Part]:
@@ -419,7 +424,10 @@ BEGINNING = 24
 """The number of characters of a chunk that a table of candidates shows."""
 
 MOST_ON_PAGE = 48
-"""The number of candidates that a trace lists on a page; `to_frame()` has all."""
+"""The number of candidates that the details of a trace list; `to_frame()` has all."""
+
+KEYWORD = "keyword"
+"""The name of the leg that asks the query of a trace."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -455,8 +463,8 @@ class Trace(Tabular):
     def __repr__(self) -> str:
         """One line; `workbench.show` prints all, and a notebook shows all."""
         returned = int(np.sum(self.dropped == KEPT))
-        counted = f"{returned} of {len(self.chunks)} candidates returned"
-        return f"<Trace: {self.question!r}, {self.system}, {counted}>"
+        of = f"{returned} of {len(self.chunks)} candidates returned"
+        return f"<Trace: {self.question!r}, {self.system}, {of}>"
 
     def with_changes(self, **changed: Any) -> Trace:
         """This trace with some fields changed, as by `dataclasses.replace`, in a fifth of the time."""
@@ -517,23 +525,68 @@ class Trace(Tabular):
         kept = self.order[self.dropped[self.order] == KEPT]
         return list(dict.fromkeys(self.chunks[row].path for row in kept))
 
+    @property
+    def headline(self) -> str:
+        """The answer in one line: how many results, or why there is none."""
+        if not self.chunks:
+            return "Nothing found: no leg brought a candidate."
+        if results := len(self.results):
+            of = counted(len(self.chunks), "candidate")
+            return f"{counted(results, 'result')} of {of}, by {self.system}"
+        best = self.candidates[0]
+        return f"Nothing returned. The first in order was {best.chunk.place}: {best.reason}."
+
     def view(self) -> list[Part]:
-        """The queries, a table of the results, and what was dropped."""
+        """The answer as a search engine gives it, what was dropped, and folded the numbers of everything."""
+        parts: list[Part] = [Line(self.headline, "bold"), *self.notes]
+        for place, found in enumerate(self.results, 1):
+            parts += self._result_parts(place, found)
+        parts += [line for line in (self.empty_legs, self.dropped_line) if line]
+        folds: list[Part] = [Fold("The numbers of the results", self.numbers())]
+        every = self.candidates
+        if len(self.results) < len(every):
+            some = f"The first {MOST_ON_PAGE} of" if len(every) > MOST_ON_PAGE else "All"
+            table = self.candidates_table(every[:MOST_ON_PAGE], fates=True)
+            folds.append(Fold(f"{some} {len(every)} candidates and their fates", [table]))
+        return [*parts, *folds]
+
+    def _result_parts(self, place: int, found: Candidate) -> list[Part]:
+        """A result: its number, its score, where it is, below which heading, and two lines of its text."""
+        above, text = excerpt(found.chunk.body, self.question, indent=4)
+        head = f"{place:>2}  {found.score:.3f}  {found.chunk.place}"
+        marks = [(head.index(found.chunk.place), len(head))]
+        return [Excerpt(f"{head}  {above}".rstrip(), marks, lines=1, whole=len(head)), text]
+
+    @property
+    def empty_legs(self) -> str:
+        """Which legs brought nothing, and what their queries ask for. Empty if each brought something."""
+        return " ".join(self.empty_leg(leg) for leg in self.legs.values() if not leg.hits.rows.size)
+
+    def empty_leg(self, leg: Leg) -> str:
+        """That a leg brought nothing, in a sentence, with what its query asks for."""
+        words = len(dict.fromkeys(self.query.clauses)) if self.query and leg.name == KEYWORD else 0
+        if leg.asked is None:
+            return f"The {leg.name} leg is empty: the question has no word that it can search."
+        if self.query and self.query.operator == "AND" and words > 1:
+            return f"The {leg.name} leg is empty: its query asks for all {words} words in one chunk."
+        return f"The {leg.name} leg is empty."
+
+    @property
+    def dropped_line(self) -> str:
+        """How many candidates each stage dropped, and by what rule; empty if none was dropped."""
+        counts = Counter(self.stages[place].says for place in sorted(self.dropped) if place != KEPT)
+        told = []
+        for says, count in counts.items():
+            name, _, rule = says.partition(": ")
+            told.append(f"{count} by the {name} ({rule})" if rule else f"{count} by the {name}")
+        return f"Dropped: {', '.join(told)}." if told else ""
+
+    def numbers(self) -> list[Part]:
+        """The queries, a table of the results with the number of each leg, and what was dropped."""
         parts: list[Part] = [Line(line, "dim") for line in self.asked_lines()]
         if self.results:
             parts.append(self.candidates_table(self.results))
         return [*parts, *self.outcome_lines()]
-
-    def page(self) -> list[Part]:
-        """The printed view, and the candidates with their fates below it, folded."""
-        every = self.candidates
-        if len(self.results) == len(every):
-            return self.view()
-        some = (
-            f"the first {MOST_ON_PAGE} of {len(every)}" if len(every) > MOST_ON_PAGE else f"all {len(every)}"
-        )
-        table = self.candidates_table(every[:MOST_ON_PAGE], fates=True)
-        return [*self.view(), Fold(f"{some} candidates and their fates", [table])]
 
     def asked_lines(self) -> list[str]:
         """The system, one line per leg with its query and its number of hits, and the notes."""

@@ -1,6 +1,6 @@
 """What a result shows, as plain data, and the forms that it takes: HTML, Markdown, JSON and pandas.
 
-A result gives parts: lines, blocks, tables, folds and pictures. No result prints by itself;
+A result gives parts: lines, blocks, excerpts, tables, folds and pictures. No result prints by itself;
 `workbench.terminal` prints the same parts as text. Every text is made safe in these two modules: control
 characters become visible, this process's own keys become an ellipsis, and HTML and Markdown are escaped.
 """
@@ -40,6 +40,25 @@ class Block(NamedTuple):
     style: str = ""
 
 
+class Excerpt(NamedTuple):
+    """A text whose `marks` stand out, from one place in it to another; it is cut after so many `lines`.
+
+    Its first `whole` characters are never cut. It is `indent` columns away from the edge.
+    """
+
+    text: str
+    marks: Sequence[tuple[int, int]] = ()
+    indent: int = 0
+    lines: int = 2
+    whole: int = 0
+
+    @property
+    def in_one_line(self) -> Excerpt:
+        """The same in one line, and without this process's own keys; no mark parts a key."""
+        text = without_own_keys(self.text)
+        return self._replace(text=one_line(text), marks=self.marks if text == self.text else ())
+
+
 class Column(NamedTuple):
     """A column of a table: `type` is a type of pandas, or how text is printed.
 
@@ -76,7 +95,7 @@ class Table:
 
 
 class Fold(NamedTuple):
-    """Parts that a page folds under a summary. A terminal leaves them out."""
+    """Details, under a summary: a page folds them, and a terminal prints them on request."""
 
     summary: str
     parts: Sequence[Part]
@@ -98,7 +117,7 @@ class Picture(NamedTuple):
     groups: Sequence[Sequence[Box]]
 
 
-Part = str | Line | Block | Table | Fold | Picture
+Part = str | Line | Block | Excerpt | Table | Fold | Picture
 """A part of what a result shows. A string is a line."""
 
 Types = Mapping[str, str]
@@ -198,6 +217,8 @@ def _html(part: Part) -> str:
             return _html_line(text, style)
         case Block(text, indent, style):
             return f'<div style="margin-left:{indent}ch">{_html_line(text, style)}</div>'
+        case Excerpt():
+            return _html_excerpt(part.in_one_line)
         case Fold(summary, parts):
             return f"<details><summary>{safe(summary)}</summary>{html_of(parts)}</details>"
         case Picture():
@@ -210,6 +231,16 @@ def _html_line(text: str, style: str = "") -> str:
     words = safe(text) or "&nbsp;"
     words = f"<b>{words}</b>" if style == "bold" else words
     return f'<div class="line{" dim" if style == "dim" else ""}">{words}</div>'
+
+
+def _html_excerpt(part: Excerpt) -> str:
+    text, words, at = part.text, "", 0
+    for begin, end in part.marks:
+        words += f"{safe(text[at:begin])}<mark>{safe(text[begin:end])}</mark>"
+        at = end
+    cut = "" if part.whole else f";-webkit-line-clamp:{part.lines}"
+    kind = "line" if part.whole else "line excerpt"
+    return f'<div class="{kind}" style="margin-left:{part.indent}ch{cut}">{words}{safe(text[at:])}</div>'
 
 
 def html_table(table: Table) -> str:

@@ -8,7 +8,7 @@ imported when something is printed.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import replace
 from io import StringIO
@@ -23,7 +23,7 @@ from rich.text import Text
 
 from workbench.masking import own_keys, without_own_keys
 from workbench.safe_text import one_line, visible
-from workbench.tables import WIDTH, Block, Column, Fold, Line, Part, Picture, Table
+from workbench.tables import WIDTH, Block, Column, Excerpt, Fold, Line, Part, Picture, Table
 
 LOOKS: Mapping[str, Mapping[str, Any]] = {
     "number": {"justify": "right", "no_wrap": True},
@@ -84,13 +84,48 @@ def _cell(text: str, column: Column) -> Text:
     return Text(one_line(text))
 
 
-def renderable(parts: Iterable[Part]) -> RenderableType:
-    """The parts in a form that rich can print; a terminal has no folds and no pictures."""
-    return Group(*(_printed(one) for one in parts if not isinstance(one, Fold | Picture)))
+class CutText:
+    """An excerpt for a terminal; what it leaves out at the end is an ellipsis.
+
+    It is at most WIDTH columns wide, so that it is easy to read, unless something in it must be whole.
+    """
+
+    def __init__(self, part: Excerpt) -> None:
+        self.part = part.in_one_line
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        part = self.part
+        text = Text(part.text)
+        for begin, end in part.marks:
+            text.stylize("bold", begin, end)
+        widest = options.max_width if part.whole else min(options.max_width, WIDTH)
+        width = max(1, widest - part.indent)
+        lines = text.wrap(console, width)
+        if len(lines) > part.lines and part.whole < width * part.lines:
+            lines = lines[: part.lines]
+            lines[-1].truncate(width - 1)
+            lines[-1].append("…")
+        yield Padding.indent(Group(*lines), part.indent)
+
+
+def renderable(parts: Iterable[Part], details: bool = False) -> RenderableType:
+    """The parts in a form that rich can print; a terminal has no pictures, and folds only as `details`."""
+    return Group(*(_printed(one) for one in _unfolded(parts, details)))
+
+
+def _unfolded(parts: Iterable[Part], details: bool) -> Iterator[Part]:
+    for one in parts:
+        if isinstance(one, Fold):
+            if details:
+                yield from ("", Line(one.summary, "bold"), *_unfolded(one.parts, details))
+        elif not isinstance(one, Picture):
+            yield one
 
 
 def _printed(part: Part) -> RenderableType:
     match part:
+        case Excerpt():
+            return CutText(part)
         case Line(text, style):
             return Text(one_line(text), style)
         case Block(text, indent, style):
@@ -102,25 +137,32 @@ def _printed(part: Part) -> RenderableType:
             return Text(one_line(str(part)))
 
 
-def text_of(parts: Iterable[Part]) -> str:
-    """What is printed of these parts, as a string without colours, WIDTH columns wide."""
+def text_of(parts: Iterable[Part], details: bool = False, width: int = WIDTH) -> str:
+    """What is printed of these parts, as a string without colours."""
     out = StringIO()
-    console = PlainConsole(file=out, width=WIDTH, color_system=None, force_jupyter=False)
-    console.print(renderable(parts))
+    console = PlainConsole(file=out, width=width, color_system=None, force_jupyter=False)
+    console.print(renderable(parts, details))
     return "\n".join(line.rstrip() for line in out.getvalue().rstrip("\n").split("\n"))
 
 
-def print_parts(parts: Iterable[Part], soft_wrap: bool = False) -> None:
-    """Prints the parts: as wide as the terminal, or WIDTH columns into a notebook or a file.
+UNBOUNDED = 100_000
+"""The columns of a file or a pipe: no line is folded there, and no column of a table is squeezed."""
 
-    With `soft_wrap`, long lines are left to the terminal.
+
+def print_parts(parts: Iterable[Part], soft_wrap: bool = False, details: bool = False) -> None:
+    """Prints the parts: as wide as the terminal, WIDTH columns in a notebook, or unfolded into a pipe.
+
+    With `soft_wrap`, long lines are left to the terminal. With `details`, folds are printed too.
     """
-    # Into a notebook as text, like print: as HTML rich sets it larger, and too wide for the page.
-    styles: dict[str, Any] = {"force_terminal": True, "color_system": "standard"} if _in_notebook() else {}
-    console = PlainConsole(force_jupyter=False, **styles)
-    if not sys.stdout.isatty():
-        console.width = WIDTH
-    console.print(renderable(parts), soft_wrap=soft_wrap)
+    if _in_notebook():
+        # As text, like print: as HTML rich sets it larger, and too wide for the page.
+        console = PlainConsole(force_jupyter=False, force_terminal=True, color_system="standard", width=WIDTH)
+    elif sys.stdout.isatty():
+        console = PlainConsole(force_jupyter=False)
+    else:
+        PlainConsole(force_jupyter=False).print(Text(text_of(parts, details, UNBOUNDED)), soft_wrap=True)
+        return
+    console.print(renderable(parts, details), soft_wrap=soft_wrap)
 
 
 def _in_notebook() -> bool:

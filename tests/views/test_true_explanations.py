@@ -20,7 +20,8 @@ from workbench.retrieval.cutoff import EvidenceFloor, Limit, MinScore
 from workbench.retrieval.explain import Explanation, Verdict, explain
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.retrieval.query import STOP_WORDS, UnicodeWords
+from workbench.retrieval.query import UnicodeWords
+from workbench.stop_words import STOP_WORDS
 from workbench.systems.catalogue import SYSTEMS
 from workbench_plugins.automem.components import AdaptiveFloor
 from workbench_plugins.basic_memory.notes import NotesLayout, note_of

@@ -157,6 +157,7 @@ QuestionModel = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Details = Annotated[bool, typer.Option("--details", help="Print all of it, not only the answer.")]
 Question = Annotated[str, typer.Argument(help="The question.")]
 QuestionsFile = Annotated[
     Path | None,
@@ -264,6 +265,13 @@ class IndexOptions:
             return asked
         return SHIPPED if CONFIG_FILE.get() else usual_system(self.memory) or default_system()
 
+    @property
+    def given(self) -> list[str]:
+        """The options as they are typed, without those that have their default."""
+        memory = [] if self.memory == SAMPLE else ["--memory", self.memory]
+        file = [] if self.index_file is None else ["--index", str(self.index_file)]
+        return [*memory, *file, *(["--re-embed"] if self.re_embed else [])]
+
     def relative(self, target: str) -> str:
         """The target's path in the memory. The target may be given with the memory's folder in front."""
         from workbench.memory.files import is_utf8
@@ -282,6 +290,13 @@ class SystemOptions:
     limit: AskedLimit = None
     min_score: AskedFloor = None
     settings: Settings = None
+
+    @property
+    def given(self) -> list[str]:
+        """The options as they are typed, without those that were left out."""
+        limit = [] if self.limit is None else ["--limit", str(self.limit)]
+        floor = [] if self.min_score is None else ["--min-score", f"{self.min_score:g}"]
+        return [*limit, *floor, *(part for one in self.settings or () for part in ("--set", one))]
 
     def pipeline(self, name: str) -> Pipeline:
         """The system of that name with these options. Raises InputError for an unknown name or setting."""

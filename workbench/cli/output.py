@@ -25,7 +25,7 @@ ASCII = {
 """What an output that is not Unicode prints instead of these characters; others become `\\u` escapes."""
 
 
-def print_output(what: Any, as_json: bool = False) -> None:
+def print_output(what: Any, as_json: bool = False, details: bool = False) -> None:
     """Prints a result to stdout: as JSON, by its own `as_json` if it has one, or as `show` does."""
     if as_json:
         what = what.as_json() if hasattr(what, "as_json") else what
@@ -34,12 +34,12 @@ def print_output(what: Any, as_json: bool = False) -> None:
     else:
         from workbench.views.show import show
 
-        show(what)
+        show(what, details)
 
 
-def answer(what: Any, as_json: bool, *, yes: object) -> NoReturn:
+def answer(what: Any, as_json: bool, *, yes: object, details: bool = False) -> NoReturn:
     """Prints a result, and ends the command with exit code 0 if `yes` is true, or else 1."""
-    print_output(what, as_json)
+    print_output(what, as_json, details)
     raise typer.Exit(0 if yes else 1)
 
 

@@ -14,6 +14,7 @@ from workbench.cli.app import (
     AsJson,
     AskedSystem,
     CaseOut,
+    Details,
     IndexOptions,
     Question,
     QuestionsFile,
@@ -48,6 +49,10 @@ def search(
     where: IndexOptions,
     changes: RerankOptions,
     system: AskedSystem = None,
+    numbers: Annotated[
+        bool, typer.Option("--numbers", help="Print a table of the numbers of each leg, not the texts.")
+    ] = False,
+    details: Details = False,
     as_json: AsJson = False,
     case: CaseOut = None,
     target: Annotated[
@@ -55,7 +60,10 @@ def search(
         typer.Option("--target", "-t", help="With --case: the file that you expect in the answer."),
     ] = None,
 ) -> None:
-    """Search a memory. Exit code 1 if nothing is returned."""
+    """Search a memory. Exit code 1 if nothing is returned.
+
+    --numbers prints a table of scores and ranks, and --details the answer, the table and all candidates.
+    """
     from workbench.retrieval import pipeline
     from workbench.retrieval.query import check_question
 
@@ -71,7 +79,8 @@ def search(
         if case is not None:
             part_of("save", "case").save_trace(case, trace, opened, where.relative(target or ""))
         remark_on_question(trace, asked, opened)
-    answer(trace, as_json, yes=trace.results)
+    shown = trace.numbers() if numbers and not as_json else trace
+    answer(shown, as_json, yes=trace.results, details=details)
 
 
 LONG = 40
@@ -108,6 +117,7 @@ def explain(
     where: IndexOptions,
     changes: RerankOptions,
     system: AskedSystem = None,
+    details: Details = False,
     as_json: AsJson = False,
     case: CaseOut = None,
 ) -> None:
@@ -130,7 +140,7 @@ def explain(
             remark_on_question(trace, searched[1], opened, explanation.target)
         if case is not None:
             part_of("save", "case").save_trace(case, trace, opened, explanation.target)
-    print_output(explanation, as_json)
+    print_output(explanation, as_json, details)
     if paths and not as_json:
         from workbench.measure.questions import nearest
 

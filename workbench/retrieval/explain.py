@@ -17,11 +17,12 @@ from workbench.records import KEPT, Candidate, Chunk, Compared, Fate, Shown, Sta
 from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.cutoff import Limit
 from workbench.retrieval.expressions import Expression
+from workbench.retrieval.fusion import WeightedSum
 from workbench.retrieval.legs import LegRank, LegStage, Union, legs_of
 from workbench.retrieval.picture import Mark, picture
 from workbench.retrieval.pipeline import Running
 from workbench.safe_text import one_line
-from workbench.tables import Block, Part, Picture, hanging
+from workbench.tables import Block, Fold, Part, Picture, hanging
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,17 @@ class Verdict:
         if self.chunk.read_share < 1:
             lines.append(f"the model read {self.chunk.read_share:.0%} of this chunk")
         return [f"{self.chunk.place}: {self.fate}", *(f"  {line}" for line in lines)]
+
+    def way(self, trace: Trace) -> list[str]:
+        """The way through the stages in a few lines: its rank in each leg, its score, and what dropped it."""
+        lines = [one.line(trace.legs[one.leg].asked) for one in self.leg_ranks]
+        if self.candidate is None:
+            return lines
+        row = trace.chunks.index(self.chunk)
+        lines += [str(step) for step in steps(trace, row) if step.column == trace.ranked_by]
+        dropped = [str(one) for one in decisions(trace, row) if one.outcome is StageOutcome.DROPPED]
+        place = f"position {self.candidate.position} of {len(trace.chunks)} candidates"
+        return [*lines, *dropped[-1:], place]
 
     def as_json(self, trace: Trace) -> dict[str, Any]:
         """The chunk with its fate, formulas and ranks; `trace` is that of the search."""
@@ -84,16 +96,43 @@ class Explanation(Shown):
             body += ["", f"its other chunks: {others}"]
         return "\n".join(map(one_line, [*head, *legs, *body]))
 
+    @property
+    def headline(self) -> str:
+        """Why the file is in the answer or not, in a sentence, and what is missing in its score."""
+        best = self.verdicts[0] if self.verdicts else None
+        if best is None:
+            return f"Not in the index: {self.target}."
+        if best.candidate is None:
+            return f"Not returned: {_unlisted_text(best, self.trace)}"
+        if best.candidate.drop is None:
+            paths = self.trace.paths()
+            return f"Returned: file {paths.index(self.target) + 1} of {len(paths)} in the answer."
+        drop = best.candidate.drop
+        missed = " and ".join(map(str, drop.misses))
+        told = [f"Not returned: the {stage_name(drop.stage)} drops it, {missed}."]
+        return " ".join([*told, *missing_parts(self.trace, best)])
+
     def view(self) -> list[Part]:
+        """The headline, the way of the best chunk through the stages, and folded every number of the best."""
+        about = f"“{self.trace.question}” in {self.trace.system}"
+        parts: list[Part] = [Block(self.headline, style="bold"), hanging(one_line(about))]
+        if not self.verdicts:
+            return [*parts, hanging(_never_indexed_line(self.target))]
+        best, others = self.verdicts[0], Counter(one.fate.value for one in self.verdicts[1:])
+        parts.append(best.chunk.place)
+        parts += [hanging(one_line(f"  {line}")) for line in best.way(self.trace)]
+        if others:
+            told = ", ".join(f"{count} {fate}" for fate, count in others.items())
+            parts.append(hanging(f"Other chunks of the file: {told}."))
+        return [*parts, Fold("Every number of its best chunks", self.details())]
+
+    def details(self) -> list[Part]:
         """The lines of `text`; a long one continues below its own beginning."""
         return [hanging(line) for line in self.text().split("\n")]
 
     def page(self) -> list[Part]:
-        """The search as a picture, and the printed lines; those that name question and chunks are bold."""
-        lines = self.text().split("\n")
-        indents = [len(line) - len(line.lstrip()) for line in lines]
-        blocks = zip(lines, indents, strict=True)
-        return [self.picture(), *(Block(line.lstrip(), n, "" if n else "bold") for line, n in blocks)]
+        """The search as a picture, and what is printed."""
+        return [self.picture(), *self.view()]
 
     def picture(self) -> Picture:
         """The stages of the search with what left each of them, and where the file is lost."""
@@ -125,6 +164,32 @@ class Explanation(Shown):
             "question": self.trace.question, "system": self.trace.system, "target": self.target,
             "fate": self.fate.value, "chunks": [one.as_json(self.trace) for one in self.verdicts],
         }  # fmt: skip
+
+
+def _unlisted_text(verdict: Verdict, trace: Trace) -> str:
+    """Why a chunk is no candidate: its rank is beyond the depth of each leg that has it, or no leg has it."""
+    beyond = [
+        f"rank {one.rank} in the {one.leg} leg, which brings {one.depth}"
+        for one in verdict.leg_ranks
+        if one.rank is not None
+    ]
+    return f"{' and '.join(beyond)}." if beyond else f"no leg lists it. {trace.empty_legs}".rstrip()
+
+
+def missing_parts(trace: Trace, verdict: Verdict) -> list[str]:
+    """A sentence for each leg that did not bring a candidate, with the share of the score that is missing."""
+    row = trace.chunks.index(verdict.chunk)
+    fusion = next((stage for stage in trace.stages if isinstance(stage, WeightedSum)), None)
+    told = []
+    for one in verdict.leg_ranks:
+        if one.brought:
+            continue
+        leg, column = trace.legs[one.leg], trace.columns.get(f"{one.leg}_score")
+        why = f"The {one.leg} leg does not bring it." if leg.hits.rows.size else trace.empty_leg(leg)
+        absent = column is not None and math.isnan(column[row])
+        share = fusion.share(one.leg) if fusion is not None and absent else 0
+        told.append(f"{why[:-1]}, so {100 * share:.0f} % of the score is missing." if share else why)
+    return told
 
 
 def _never_indexed_line(target: str) -> str:

@@ -160,6 +160,14 @@ class WeightedSum(Weighted, scale="weighted sum"):
         parts = " + ".join(f"{weight:g} × {leg} score" for leg, weight in self.weights.items())
         return f"score = {parts}, where absent counts as {self.absent:g}"
 
+    def share(self, leg: str) -> float:
+        """The share of the score that a candidate lacks if the leg did not bring it, and absent counts as 0.
+
+        >>> WeightedSum(0.7, 0.3).share("keyword")
+        0.3
+        """
+        return 0.0 if self.absent else self.weights.get(leg, 0.0) / (sum(self.weights.values()) or 1.0)
+
     def part(self, of: Numbers, leg: str) -> Any:
         return self.weight(of, leg) * of[f"{leg}_score"]
 
@@ -178,6 +186,10 @@ class AnsweredSum(WeightedSum):
     @property
     def description(self) -> str:
         return f"{super().description}; an empty leg's weight is not counted"
+
+    def share(self, leg: str) -> float:
+        """The weight of a leg that brought other candidates counts, so what is missing depends on them."""
+        return 0.0
 
     def formula(self, of: Numbers) -> Any:
         answered = [

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from workbench.retrieval.query import STOP_WORDS
+from workbench.stop_words import STOP_WORDS
 
 BEFORE = r"[\w,;)] "
 """What stands before a word that does not begin a sentence."""

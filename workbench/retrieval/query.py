@@ -1,17 +1,10 @@
-"""A question becomes words, and words become a query.
-
-Function words of English, which say nothing about what a text is about.
-
-The words are the pronouns, articles, prepositions, conjunctions, auxiliary verbs and question words that
-stop-word lists have in common (as in Fox, SIGIR Forum 1989), with the rests that an apostrophe leaves.
-"""
+"""A question becomes words, and words become a query."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Literal
 
 from workbench.contracts import Context
@@ -19,9 +12,7 @@ from workbench.errors import InputError
 from workbench.memory.files import is_utf8
 from workbench.records import Clause, Query, Trace
 from workbench.retrieval.columns import PlainStage
-
-STOP_WORDS = frozenset(Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8").split())
-
+from workbench.stop_words import STOP_WORDS
 
 ASCII_WORDS = re.compile(r"[A-Za-z0-9_]+")
 UNICODE_WORDS = re.compile(r"\w+")

@@ -12,16 +12,19 @@ from typing import Any
 from workbench.errors import InputError, install_extra
 from workbench.records import Shown, Tabular
 from workbench.safe_text import visible
-from workbench.tables import Block, Fold, Line, Part, Picture, Table, pandas
+from workbench.tables import Block, Excerpt, Fold, Line, Part, Picture, Table, pandas
 from workbench.terminal import print_parts
 
 
-def show(thing: Any) -> None:
-    """Prints a result in words and tables: as wide as the terminal, or to fit a notebook."""
+def show(thing: Any, details: bool = False) -> None:
+    """Prints a result in words and tables: as wide as the terminal, or to fit a notebook.
+
+    With `details`, also what a page folds.
+    """
     if isinstance(thing, str):
         print_parts([Block(thing)], soft_wrap=True)
     else:
-        print_parts(parts_of(thing))
+        print_parts(parts_of(thing), details=details)
 
 
 def parts_of(thing: Any) -> Sequence[Part]:
@@ -29,7 +32,7 @@ def parts_of(thing: Any) -> Sequence[Part]:
     match thing:
         case Shown():
             return thing.view()
-        case str() | Line() | Block() | Table() | Fold() | Picture():
+        case str() | Line() | Block() | Excerpt() | Table() | Fold() | Picture():
             return [thing]
         case list():
             return [part for one in thing for part in parts_of(one)]

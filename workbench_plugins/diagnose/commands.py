@@ -12,6 +12,7 @@ from workbench.cli.app import (
     AskedSystem,
     CaseOut,
     ClusterAddress,
+    Details,
     IndexFile,
     IndexOptions,
     Question,
@@ -61,6 +62,7 @@ def diagnose(
             help="Try chunks of other sizes too, in temporary indexes. Embedding new chunks can take long.",
         ),
     ] = False,
+    details: Details = False,
     as_json: AsJson = False,
     case: CaseOut = None,
 ) -> None:
@@ -69,6 +71,8 @@ def diagnose(
     With --unwanted: what brings a file in that does not belong there, and what would keep it out. Exit code 1
     if no verified fix is found.
     """
+    from dataclasses import replace
+
     from workbench_plugins.diagnose.diagnosis import diagnose as diagnosed
 
     if (target is None) == (unwanted is None):
@@ -93,7 +97,17 @@ def diagnose(
         )
         if case is not None:
             part_of("save", "case").save_diagnosis(case, found, opened)
-    answer(found, as_json, yes=any(one.verified for one in found.fixes))
+    command = [
+        "workbench",
+        "search",
+        question,
+        *where.given,
+        "--system",
+        configured_name(name),
+        *changes.given,
+    ]
+    told = replace(found, command=tuple(command))
+    answer(told, as_json, yes=any(one.verified for one in found.fixes), details=details)
 
 
 def _labels(given: Path | None, memory: str) -> QuestionSet | None:

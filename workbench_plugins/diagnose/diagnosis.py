@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,8 +19,8 @@ from workbench.retrieval.explain import Explanation, explain
 from workbench.retrieval.index_adapters import CachedIndex, innermost
 from workbench.retrieval.pipeline import Pipeline, check_pipeline
 from workbench.retrieval.query import check_question
-from workbench.safe_text import one_line
-from workbench.tables import ABSENT, Line, Part, Table, Types, hanging, tidy
+from workbench.safe_text import counted, one_line
+from workbench.tables import ABSENT, Block, Fold, Part, Table, Types, hanging, tidy
 from workbench.terminal import text_of
 from workbench_plugins.diagnose.causes import (
     Cause,
@@ -64,7 +65,7 @@ class Diagnosis(Tabular):
     `explanation` says what happened, `causes` who did it, and `fixes` what would have changed it, the best
     first; `found` counts all fixes. `goal` is what was wanted of the file. `proxy` says that the prices are
     over the memory's own questions, not over labelled ones; `asked` and `unanswerable` count them.
-    `chunking` says which other chunks were tried.
+    `chunking` says which other chunks were tried. `command` is the diagnosed search on the command line.
     """
 
     explanation: Explanation
@@ -75,6 +76,7 @@ class Diagnosis(Tabular):
     found: int
     chunking: str
     prices: Prices = field(compare=False)
+    command: tuple[str, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
         """One line; `workbench.show` prints all."""
@@ -137,8 +139,26 @@ class Diagnosis(Tabular):
             )
         return f"No single setting of {self.pipeline.name} that was tried does it."
 
+    @property
+    def headline(self) -> str:
+        """The first cause, in a line."""
+        if not self.causes:
+            return "No cause found: no set of known repairs changes this answer."
+        return f"Cause: {_cause_title(self.causes[0])}"
+
     def view(self) -> list[Part]:
-        """The five parts of a diagnosis, one below the other."""
+        """The cause, what it did, the smallest repair, its price, and a command; all else is folded."""
+        parts = [self.explanation.headline, *_first_repair(self)]
+        more = [counted(len(some) - 1, f"other {noun}") for some, noun in self._some if len(some) > 1]
+        found = [f"Found besides: {' and '.join(more)}."] if more else []
+        return [Block(self.headline, style="bold"), *_lines([*parts, *found]), *self.details()]
+
+    @property
+    def _some(self) -> list[tuple[Sequence[object], str]]:
+        return [(self.causes, "cause"), (self.fixes, "repair")]
+
+    def details(self) -> list[Part]:
+        """The five parts of a diagnosis, each folded."""
         parts = {
             "What happened": _lines(self.explanation.text(1).split("\n")),
             "Causes": _causes(self) or ["No set of known repairs changes this answer."],
@@ -146,12 +166,12 @@ class Diagnosis(Tabular):
             "The price": _lines(_prices(self)),
             "As settings": _lines(_settings(self)),
         }
-        return [part for head, some in parts.items() for part in ("", Line(head, "bold"), *some)]
+        return [Fold(head, some) for head, some in parts.items()]
 
     @property
     def text(self) -> str:
-        """The same page as plain text, WIDTH columns wide."""
-        return text_of(self.view()).strip()
+        """All of it as plain text, WIDTH columns wide."""
+        return text_of(self.view(), details=True).strip()
 
     def observations(self) -> Table:
         """One row for each fix."""
@@ -365,6 +385,40 @@ def _check_changeable(pipeline: Pipeline) -> None:
 
 
 # How a diagnosis is shown
+
+
+def _first_repair(diagnosis: Diagnosis) -> list[str]:
+    """The smallest repair as a line to paste, what it brings and costs, and the command that shows it."""
+    outside = diagnosis.causes and not diagnosis.causes[0].repairs
+    if outside or not diagnosis.fixes:
+        return [f"Repair: {one.repair}" for one in diagnosis.causes[:1]]
+    fix = diagnosis.fixes[0]
+    lines = [f"Repair: {' '.join(_ways(fix)[-1:] if fix.paste else _ways(fix))}"]
+    lines.append(f"Price: {_price_text(diagnosis.prices, fix)}")
+    if diagnosis.command and (shown := _command(diagnosis.command, fix)):
+        lines.append(f"Try it: {shown}")
+    return lines
+
+
+def _price_text(prices: Prices, fix: Fix) -> str:
+    """The right answers before and after, and the paired verdict on their difference."""
+    asked = "questions that the memory asks of itself" if prices.proxy else "labelled questions"
+    told = f"{fix.price.hits_text} of {len(prices.questions)} {asked} find their file"
+    if prices.controls:
+        told += f", {fix.price.silence_text} of {len(prices.controls)} unanswerable ones return nothing"
+    return f"{told} ({fix.price.hits})" if fix.price.hits else told
+
+
+def _command(command: Sequence[str], fix: Fix) -> str:
+    """The search with a fix; empty if the fix is no option of the command line."""
+    if fix.paste is not None or fix.as_set is None or fix.chunks is not None:
+        return ""
+    options = shlex.split(fix.as_set)
+    kept = list(command)
+    if "--system" in options and "--system" in kept:
+        place = kept.index("--system")
+        del kept[place : place + 2]
+    return shlex.join([*kept, *options])
 
 
 def _lines(lines: Iterable[str]) -> list[Part]:

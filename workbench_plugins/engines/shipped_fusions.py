@@ -23,8 +23,9 @@ from workbench.retrieval.cutoff import Limit, MinScore, Order, dropped
 from workbench.retrieval.fusion import AnsweredSum, OneLeg, RankSum, WeightedSum
 from workbench.retrieval.legs import Depth, FixedDepth, KeywordLeg, Union, VectorLeg
 from workbench.retrieval.pipeline import Change, Pipeline, Source
-from workbench.retrieval.query import STOP_WORDS, UnicodeWords
+from workbench.retrieval.query import UnicodeWords
 from workbench.retrieval.scoring import Cosine
+from workbench.stop_words import STOP_WORDS
 from workbench_plugins.engines.fusions import legs_present
 from workbench_plugins.engines.presets import ENGINES, PositiveRank
 

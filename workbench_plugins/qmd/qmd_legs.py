@@ -20,8 +20,9 @@ from workbench.errors import ProviderError
 from workbench.records import Hits, Leg, Query, Rows, Trace
 from workbench.retrieval.columns import Numbers, PlainStage
 from workbench.retrieval.legs import Depth, FixedDepth, LegStage, QueryLeg, VectorLeg, no_hits, with_leg
-from workbench.retrieval.query import STOP_WORDS, unicode_words
+from workbench.retrieval.query import unicode_words
 from workbench.retrieval.scoring import Cosine, Relevance, cosine_similarity, relevance
+from workbench.stop_words import STOP_WORDS
 
 if TYPE_CHECKING:
     from workbench_plugins.providers.reranking import Service

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from workbench.memory.data_files import load_data
 from workbench.memory.store.postings import K1, B
 from workbench.records import Floats
-from workbench.retrieval.query import STOP_WORDS
+from workbench.stop_words import STOP_WORDS
 
 _CONNECTIONS = threading.local()
 UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")

@@ -24,7 +24,7 @@ from workbench.memory.embedding.engines import (
 )
 from workbench.memory.embedding.local import LocalEmbedder, unit
 from workbench.records import Floats
-from workbench.retrieval.query import STOP_WORDS
+from workbench.stop_words import STOP_WORDS
 
 MARKS = "#▁Ġ"
 """What tokenizers put in front of a word piece to say whether it begins a word."""

@@ -15,8 +15,9 @@ from typing import Any
 from urllib.parse import quote, unquote_plus
 
 from workbench.errors import InputError
-from workbench.retrieval.query import STOP_WORDS, check_question, unicode_words
+from workbench.retrieval.query import check_question, unicode_words
 from workbench.safe_text import one_line
+from workbench.stop_words import STOP_WORDS
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.history import LINES
 from workbench_plugins.cases.model import CaseNote

@@ -1,0 +1,11 @@
+"""Function words of English, which say nothing about what a text is about.
+
+They are the pronouns, articles, prepositions, conjunctions, auxiliary verbs and question words that stop-word
+lists have in common (as in Fox, SIGIR Forum 1989), with the rests that an apostrophe leaves.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+STOP_WORDS = frozenset(Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").split())
