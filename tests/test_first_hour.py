@@ -26,7 +26,7 @@ def test_the_first_hour(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "has no index yet" in said(*asked, code=2)
     assert "2 new" in said("index", "notes")
     assert "tea.md" in said(*asked)
-    assert "NOT IN THE INDEX" in said("explain", "green tea", "-t", "milk.md", "-m", "notes", code=1)
+    assert "Not in the index: milk.md" in said("explain", "green tea", "-t", "milk.md", "-m", "notes", code=1)
 
     # The same openclaw.json is two systems in two releases; without a release, the workbench asks.
     configuration = {"agents": {"defaults": {"memorySearch": {"query": {"maxResults": 8}}}}}

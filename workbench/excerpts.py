@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from workbench.stop_words import STOP_WORDS
+from workbench.stop_words import content_words
 from workbench.tables import Excerpt
 
 NEAR = 150
@@ -28,12 +28,6 @@ UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3
 """A character of a script that does not part its words with blanks, or that adds endings to them."""
 
 
-def content_words(question: str) -> list[str]:
-    """The words of a question without function words, each once; all of them if there are no others."""
-    words = list(dict.fromkeys(word.lower() for word in WORDS.findall(question)))
-    return [word for word in words if word not in STOP_WORDS] or words
-
-
 def excerpt(text: str, question: str, indent: int = 0) -> tuple[str, Excerpt]:
     """The first part of a text with the most different words of the question, and the heading above it.
 
@@ -41,14 +35,27 @@ def excerpt(text: str, question: str, indent: int = 0) -> tuple[str, Excerpt]:
 
     >>> above, found = excerpt("# Tides\\n\\nThe moon is far. High tide is at noon.", "when are tides high")
     >>> above, found.text, [found.text[a:b] for a, b in found.marks]
-    ('Tides', 'The moon is far. High tide is at noon.', ['High', 'tide'])
+    ('Tides', 'High tide is at noon.', ['High', 'tide'])
     """
-    patterns = [_pattern(word) for word in content_words(question)]
-    start = max(_beginnings(text), key=lambda at: (_found(patterns, text[at : at + NEAR]), -at))
+    patterns = [
+        _pattern(word) for word in content_words(list(dict.fromkeys(WORDS.findall(question.lower()))))
+    ]
+    start = _start(patterns, text)
     lines = (HEADING.sub(r"· \1 ·", line) for line in text[start : start + 2 * LONGEST].split("\n"))
     shown = " ".join(" ".join(line for line in lines if not WITHOUT_WORDS.fullmatch(line)).split())
     above = [part[1] for part in HEADING.finditer(text, 0, start)]
     return above[-1] if above else "", Excerpt(shown[:LONGEST], _marks(patterns, shown[:LONGEST]), indent)
+
+
+def _start(patterns: Sequence[re.Pattern[str]], text: str) -> int:
+    """Where the excerpt begins: as near to the first part with the most different words as it can be."""
+    found = [(at, _found(patterns, text[at : at + NEAR])) for at in _beginnings(text)]
+    most = max(count for _, count in found)
+    first = next(place for place, (_, count) in enumerate(found) if count == most)
+    if most:
+        while found[first + 1 :] and found[first + 1][1] == most:
+            first += 1
+    return found[first][0]
 
 
 def _pattern(word: str) -> re.Pattern[str]:

@@ -574,10 +574,10 @@ class Trace(Tabular):
     @property
     def dropped_line(self) -> str:
         """How many candidates each stage dropped, and by what rule; empty if none was dropped."""
-        counts = Counter(self.stages[place].says for place in sorted(self.dropped) if place != KEPT)
+        counts = Counter(self.stages[place].description for place in sorted(self.dropped) if place != KEPT)
         told = []
-        for says, count in counts.items():
-            name, _, rule = says.partition(": ")
+        for description, count in counts.items():
+            name, _, rule = description.partition(": ")
             told.append(f"{count} by the {name} ({rule})" if rule else f"{count} by the {name}")
         return f"Dropped: {', '.join(told)}." if told else ""
 

@@ -100,7 +100,7 @@ class CutText:
             text.stylize("bold", begin, end)
         widest = options.max_width if part.whole else min(options.max_width, WIDTH)
         width = max(1, widest - part.indent)
-        lines = text.wrap(console, width)
+        lines = list(text.wrap(console, width))
         if len(lines) > part.lines and part.whole < width * part.lines:
             lines = lines[: part.lines]
             lines[-1].truncate(width - 1)

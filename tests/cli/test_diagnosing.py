@@ -24,8 +24,20 @@ SHIPPED = "openclaw-2026.2.13"
 pytestmark = pytest.mark.usefixtures("in_project", "embedded_once")
 
 
-def test_the_page_has_its_five_parts(run: Run) -> None:
-    outcome = run("diagnose", QUESTION, "--target", TARGET, "-s", SHIPPED)
+def test_the_answer_comes_first_and_the_five_parts_with_details(run: Run) -> None:
+    asked = ("diagnose", QUESTION, "--target", TARGET, "-s", SHIPPED)
+    first = run(*asked).out.splitlines()
+    begins = [
+        "Cause: ",
+        "Not returned: ",
+        "Repair: --set ",
+        "Price: 6 → ",
+        "Try it: workbench ",
+        "Found",
+    ]
+    assert [line[: len(begin)] for line, begin in zip(first, begins, strict=True)] == begins
+    outcome = run(*asked, "--details")
+    assert outcome.out.splitlines()[: len(first)] == first
     assert (outcome.code, outcome.err) == (0, "")
     heads = "What happened", "Causes", "Fixes: the file is then in the answer", "The price", "As settings"
     places = [outcome.out.index(head) for head in heads]
@@ -123,7 +135,8 @@ def test_a_release_without_a_setting_that_helps_says_so(run: Run, tmp_path: Path
     file = tmp_path / "openclaw.json"
     file.write_text('{"meta": {"lastTouchedVersion": "2026.9.6"}}', encoding="utf-8")
     asked = "code-switching and register in sociolinguistics"
-    outcome = run("diagnose", asked, "-t", "memory/protocols/audience-calibration.md", "--config", file)
+    target = "memory/protocols/audience-calibration.md"
+    outcome = run("diagnose", asked, "-t", target, "--config", file, "--details")
     assert "No single setting of openclaw-2026.9.6@openclaw.json that was tried does it" in " ".join(
         outcome.out.split()
     )
@@ -131,7 +144,8 @@ def test_a_release_without_a_setting_that_helps_says_so(run: Run, tmp_path: Path
 
 def test_an_unwanted_file_is_asked_for(run: Run) -> None:
     answer = run("search", QUESTION, "-s", "openclaw-2026.2.13+or", "--json").json()["results"]
-    outcome = run("diagnose", QUESTION, "--unwanted", answer[-1]["path"], "-s", "openclaw-2026.2.13+or")
+    system = ("-s", "openclaw-2026.2.13+or", "--details")
+    outcome = run("diagnose", QUESTION, "--unwanted", answer[-1]["path"], *system)
     assert outcome.code == 0
     assert "Fixes: the file is then not in the answer" in outcome.out
 

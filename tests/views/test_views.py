@@ -22,24 +22,27 @@ from workbench.terminal import renderable
 from workbench.views.show import parts_of, show
 
 
-def printed(thing: object, width: int = 140) -> str:
+def printed(thing: object, width: int = 140, details: bool = False) -> str:
     console = Console(width=width, record=True, file=None, highlight=False)
     with console.capture() as capture:
-        console.print(renderable(parts_of(thing)))
+        console.print(renderable(parts_of(thing), details))
     return capture.get()
 
 
 def test_a_search_shows_what_it_asked_and_what_it_dropped(toy: MemoryIndex) -> None:
-    text = printed(search("rooibos tea", SHIPPED, toy))
+    trace = search("rooibos tea", SHIPPED, toy)
+    for shown in ("memory/tea.md:1-3", "by the floor (drop what scores below 0.35)"):
+        assert shown in printed(trace)
     for shown in ('"rooibos" AND "tea"', "memory/tea.md:1-3", "dropped by the floor"):
-        assert shown in text
+        assert shown in printed(trace, details=True)
     assert "no leg brought a candidate" in printed(search("zebra", SHIPPED, toy))
 
 
 def test_a_long_path_shortens_no_number_and_what_was_dropped_is_in_the_order_of_the_stages(
     sample: MemoryIndex,
 ) -> None:
-    text = printed(search("Michael personality profile", THREE_FIXES, sample), WIDTH)
+    trace = search("Michael personality profile", THREE_FIXES, sample)
+    text = printed(trace.numbers(), WIDTH)
     assert text.index("dropped by the floor") < text.index("dropped by the limit")
     assert re.search(r"score +vector +keyword", text)
     assert re.search(r"# +RRF / max +cosine +rank +min-max +rank +chunk", text)

@@ -12,7 +12,7 @@ from workbench.errors import InputError
 from workbench.memory.files import is_utf8
 from workbench.records import Clause, Query, Trace
 from workbench.retrieval.columns import PlainStage
-from workbench.stop_words import STOP_WORDS
+from workbench.stop_words import content_words
 
 ASCII_WORDS = re.compile(r"[A-Za-z0-9_]+")
 UNICODE_WORDS = re.compile(r"\w+")
@@ -101,16 +101,6 @@ class UnicodeWords(JoinedWords):
 
     def words(self, question: str) -> list[str]:
         return unicode_words(question)
-
-
-def content_words(words: Sequence[str]) -> list[str]:
-    """The words without English function words; all words if there are no others.
-
-    >>> content_words(["Where", "is", "the", "tea"]), content_words(["who", "is", "it"])
-    (['tea'], ['who', 'is', 'it'])
-    """
-    kept = [word for word in words if word.lower() not in STOP_WORDS]
-    return kept or list(words)
 
 
 @dataclass(frozen=True)
