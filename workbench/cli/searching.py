@@ -92,7 +92,8 @@ def remark_on_question(trace: Trace, asked: Pipeline, index: OpenIndex, target: 
 
     Without a target, an answer is poor if no result has any of the question's words of content.
     """
-    from workbench.retrieval.query import content_words, unicode_words
+    from workbench.retrieval.query import unicode_words
+    from workbench.stop_words import content_words
 
     words = {one.lower() for one in content_words(unicode_words(trace.question))}
     found = {word.lower() for one in trace.results for word in unicode_words(one.chunk.text)}

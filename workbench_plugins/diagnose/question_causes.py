@@ -30,8 +30,9 @@ from workbench.memory.sync import index_folder, open_index
 from workbench.records import Trace
 from workbench.retrieval.index_adapters import innermost
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.retrieval.query import STOP_WORDS, unicode_words
+from workbench.retrieval.query import unicode_words
 from workbench.safe_text import counted
+from workbench.stop_words import STOP_WORDS
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.fixes import named
 from workbench_plugins.diagnose.parameters import settings_between

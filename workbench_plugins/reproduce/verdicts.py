@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from workbench.errors import InputError
 from workbench.memory.embedding.local import PACKAGED_MODEL
 from workbench.records import Fate
-from workbench.retrieval.query import content_words, unicode_words
+from workbench.retrieval.query import unicode_words
 from workbench.safe_text import counted
+from workbench.stop_words import content_words
 from workbench_plugins.cases.case_index import opened_memory
 from workbench_plugins.cases.case_results import CaseRun
 from workbench_plugins.cases.making import carried, case_of_specimen
