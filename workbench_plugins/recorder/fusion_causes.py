@@ -12,7 +12,8 @@ import numpy as np
 from workbench.measure.blame import Reruns
 from workbench.records import Hits
 from workbench.retrieval.legs import legs_of
-from workbench.retrieval.query import STOP_WORDS, unicode_words
+from workbench.retrieval.query import unicode_words
+from workbench.stop_words import STOP_WORDS
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.parameters import Goal
 from workbench_plugins.engines.lists import ALL, ListIndex, ListLeg, Read
