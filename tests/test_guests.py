@@ -80,12 +80,10 @@ def test_three_guests_can_be_deleted(tmp_path: Path) -> None:
 
 def guests_in(text: str) -> set[str]:
     """The guests whose commands, systems, widgets, names or modules are in the code of `text`."""
-    registry.load_guests()
     code = " ".join(re.findall(r"```.*?```|`[^`]+`", text, re.DOTALL))
     commands, words = re.findall(r"workbench ([a-z-]+)", code), re.findall(r"[\w+.-]*\w", code)
     modules = re.findall(r"workbench_plugins[./]\w+", code)
     modules += [one.where for one in COMMANDS if one.name in commands]
-    modules += [one.module for name, one in registry.declared("name").items() if name in words]
     for kind in ("system", "widget"):
         modules += [row for name, row in ROWS[kind].items() if name in words]
     folders = {re.split("[./]", module)[1] for module in modules if module.startswith("workbench_plugins")}

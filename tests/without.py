@@ -26,18 +26,16 @@ class Blocked:
 
 
 def failing() -> dict[str, str]:
-    """The modules of rows and declarations that cannot be imported, and why."""
+    """The modules of rows that cannot be imported, and why."""
     from workbench import registry
     from workbench.cli.commands import rows
     from workbench_plugins import ROWS
 
-    registry.load_guests()
     failed: dict[str, str] = {}
-    declared = [registry.declared(kind) for kind in registry._extensions.declared]
     there = {one.where.partition(":")[0] for one in rows().values()}
     for kind in ROWS:
         there |= {row.partition(":")[0] for row in registry._rows_of_features(kind).values()}
-    for module in sorted(there | {one.module for some in declared for one in some.values()}):
+    for module in sorted(there):
         try:
             import_module(module)
         except ImportError as error:

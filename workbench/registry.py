@@ -18,10 +18,8 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from inspect import isclass, ismodule
-from pkgutil import iter_modules
 from threading import RLock
-from types import ModuleType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from workbench.errors import InputError, install_extra, unknown_name
 from workbench.safe_text import one_line
@@ -57,19 +55,24 @@ def load(name: str, row: str) -> Any:
     try:
         return entry.load()
     except ModuleNotFoundError as error:
-        package, _, inside = (error.name or "").partition(".")
-        if package == FEATURES:
-            raise InputError(
-                f"{name} needs {FEATURES}/{inside.partition('.')[0]}, which is not there.",
-                f"Install the whole package, with the folder {FEATURES}.",
-            ) from None
-        if package == "workbench":
-            raise
-        remedy = install_extra(entry.extras[0]) if entry.extras else f"Install it: pip install {error.name}"
-        raise InputError(
-            f"{name} needs the package {error.name}, which is not installed.",
-            remedy,
-        ) from None
+        raise not_there(name, error, *entry.extras) from None
+
+
+def not_there(name: str, error: ModuleNotFoundError, extra: str = "") -> Exception:
+    """The error for what `name` needs: a feature that was taken out, or a package of the extra.
+
+    A missing module of the library itself is a mistake in the workbench, and stays as it is.
+    """
+    package, _, inside = (error.name or "").partition(".")
+    if package == "workbench":
+        return error
+    if package == FEATURES:
+        return InputError(
+            f"{name} needs {FEATURES}/{inside.partition('.')[0]}, which is not there.",
+            f"Install the whole package, with the folder {FEATURES}.",
+        )
+    remedy = install_extra(extra) if extra else f"Install it: pip install {error.name}"
+    return InputError(f"{name} needs the package {error.name}, which is not installed.", remedy)
 
 
 def _rows_of_features(kind: str) -> dict[str, str]:
@@ -213,9 +216,8 @@ class Extensions:
 
     def __init__(self) -> None:
         self.lock = RLock()
-        self._begun = self.guests_loaded = False
+        self._begun = False
         self.added: list[tuple[Registry[Any], str]] = []
-        self.declared: dict[str, dict[str, Declared]] = {}
         self.problems: list[str] = []
 
     def load(self) -> None:
@@ -228,14 +230,12 @@ class Extensions:
                 self._load(one)
 
     def _load(self, one: EntryPoint) -> None:
-        before = {kind: dict(names) for kind, names in self.declared.items()}
         try:
             with all_or_nothing():
                 loaded = one.load()
                 if not ismodule(loaded):
                     loaded()
         except (Exception, SystemExit, KeyboardInterrupt) as error:
-            self.declared = before
             problem = (
                 f"The extension {_package(one)} ({one.value}) does not load, and nothing of it is used. "
                 f"{type(error).__name__}: {one_line(str(error))}"
@@ -258,86 +258,3 @@ def load_extensions() -> None:
 
 WIDGETS = Registry[type]("widget", isclass, see_all="See dir(workbench.views.widgets).")
 """The widgets that features and packages add: classes."""
-
-
-# Declarations of commands and views, the kinds that are not rows yet.
-
-
-class Declared(NamedTuple):
-    """Where a name is: its module, the extra that installs what it needs, and what the name is for."""
-
-    module: str
-    extra: str
-    description: str
-
-
-def declare(module: str, extra: str = "", **names: str | Mapping[str, str]) -> None:
-    """Says which names a module has, by their kind: `declare("acme.views", view="Acme")`.
-
-    Blanks separate names. The module is imported when one of them is first used. A mapping also says what
-    each name is for, as `workbench --help` prints it of a command: `command={"acme": "Ask: Do so."}`.
-    `extra` is the extra of this package that installs what the module needs. Raises InputError for a name
-    that another module has declared.
-    """
-    with _extensions.lock:
-        for kind, some in names.items():
-            there = _extensions.declared.setdefault(kind, {})
-            for name in some if isinstance(some, Mapping) else some.split():
-                one = Declared(module, extra, some[name] if isinstance(some, Mapping) else "")
-                if there.setdefault(name, one) != one:
-                    raise InputError(f"There is a {kind} {name!r} already.", "Choose another name.")
-
-
-def declared(kind: str) -> Mapping[str, Declared]:
-    """The declarations of a kind by name, those of the features first."""
-    load_guests()
-    found = _extensions.declared.get(kind, {})
-    # Whoever imports a feature first declares first, so the order is that of the features' names.
-    return dict(sorted(found.items(), key=lambda one: _place(one[1].module)))
-
-
-def part_of(kind: str, name: str) -> ModuleType:
-    """The module that declared a name, imported. Raises InputError if no feature declares it."""
-    module = declared_module(kind, name)
-    if module is None:
-        raise InputError(
-            f"The part of the workbench that has the {kind} {name!r} is not installed.",
-            f"Install the whole package, with the folder {FEATURES}.",
-        )
-    return module
-
-
-def _place(module: str) -> tuple[int, str]:
-    """The library comes first, in its own order, then the features by name, then packages of others."""
-    folder = module.split(".")[1] if module.startswith(f"{FEATURES}.") else ""
-    return (1, folder) if folder else (0 if module.startswith("workbench.") else 2, "")
-
-
-def declared_module(kind: str, name: str) -> ModuleType | None:
-    """The module that declared a name, imported; None if none did.
-
-    Raises InputError when the module needs a package that is not installed.
-    """
-    found = declared(kind).get(name)
-    if found is None:
-        return None
-    with all_or_nothing():
-        module: ModuleType = load(name, f"{found.module} [{found.extra}]" if found.extra else found.module)
-        return module
-
-
-def load_guests() -> None:
-    """Reads the declarations of the features, if they are not read yet."""
-    with _extensions.lock:
-        if _extensions.guests_loaded:
-            return
-        _extensions.guests_loaded = True
-        try:
-            package = import_module(FEATURES)
-        except ModuleNotFoundError:
-            return
-        for found in (one for one in iter_modules(package.__path__, f"{FEATURES}.") if one.ispkg):
-            try:
-                import_module(found.name)
-            except ImportError as error:
-                _extensions.problems.append(f"The feature {found.name} does not load: {one_line(str(error))}")

@@ -12,7 +12,7 @@ import pytest
 import workbench as wb
 from workbench_plugins.engines.lists import Asked
 from workbench_plugins.recorder import adapters
-from workbench_plugins.recorder.recording import Recorder, Recording, TopK
+from workbench_plugins.recorder.recording import Recorder, Recording, TopK, record
 from workbench_plugins.recorder.responses import record_responses
 
 NOTES = {
@@ -236,7 +236,7 @@ def lists(**known: Any) -> Recording:
         "keyword": [("a.md", 7.1), ("b.md", 3.0)],
         "vector": [("c.md", 0.9), ("b.md", 0.7), ("d.md", 0.6)],
     }
-    return wb.record("cups of tea", legs, [("b.md", 2 / 62), ("c.md", 1 / 61)], engine="elsewhere", **known)
+    return record("cups of tea", legs, [("b.md", 2 / 62), ("c.md", 1 / 61)], engine="elsewhere", **known)
 
 
 def test_a_fusion_is_inferred_from_the_fused_list_and_said_to_be() -> None:
@@ -264,7 +264,7 @@ def test_a_rank_beyond_a_recorded_list_is_unknown_and_not_absent() -> None:
 def test_a_list_that_no_fusion_gives_is_kept_as_it_is() -> None:
     fused = [("d.md", 9.0), ("a.md", 8.5)]
     legs = {"keyword": [("a.md", 7.1)], "vector": [("c.md", 0.9), ("d.md", 0.6)]}
-    found = wb.record("tea", legs, fused)
+    found = record("tea", legs, fused)
     assert found.trace.paths() == ["d.md", "a.md"]
     assert "which no known fusion gives" in repr(found)
 
@@ -285,11 +285,11 @@ def test_a_recording_is_blamed_linted_and_made_a_case() -> None:
     shares = wb.blame(found.pipeline, heavier, found.index, found.question, target="a.md")
     assert [(one.name, float(one.share)) for one in shares.parts] == [("fusion", 1.0)]
     assert "dead leg" not in {one.kind for one in lint_on(found.pipeline, found.index, [found.question])}
-    dead = wb.record("tea", {"keyword": [], "vector": [("c.md", 0.9)]}, fusion="rrf-60")
+    dead = record("tea", {"keyword": [], "vector": [("c.md", 0.9)]}, fusion="rrf-60")
     assert "dead leg" in {one.kind for one in lint_on(dead.pipeline, dead.index, ["tea"])}
     assert not run_case(found.case("d.md")).holds
     with pytest.raises(wb.InputError, match="it keeps the order of equal scores"):
-        wb.record(
+        record(
             "tea", {"keyword": [("b", 1.0)], "vector": [("a", 1.0)]}, [("b", 1 / 61)], fusion="rrf-60"
         ).case("a")
 

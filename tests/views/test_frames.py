@@ -25,6 +25,7 @@ from workbench.measure.blame import blame
 from workbench.measure.evaluation import Evaluations, evaluate
 from workbench.measure.missed import SurvivalStep, missed_questions, survivals
 from workbench.measure.questions import Control, Question, QuestionSet
+from workbench.measure.reliability import reliability
 from workbench.measure.thresholds import scores
 from workbench.memory.index import MemoryIndex
 from workbench.records import CANDIDATES, Trace
@@ -40,7 +41,6 @@ from workbench_plugins.diagnose.sweep import sweep
 from workbench_plugins.engines.museum import run_specimens
 from workbench_plugins.engines.whose_fusion import EXAMPLE, whose_fusion
 from workbench_plugins.recommended.pipelines import RECOMMENDED
-from workbench_plugins.recommended.reliability import reliability
 from workbench_plugins.recommended.stages import Answerable
 
 SET = QuestionSet(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from workbench_plugins.recommended.reliability import reliability
 
 import workbench as wb
 from workbench.errors import InputError
@@ -15,7 +16,6 @@ from workbench.measure.thresholds import compared
 from workbench.memory.index import MemoryIndex
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench_plugins.engines.whose_fusion import whose_fusion
-from workbench_plugins.recommended.reliability import reliability
 
 EVIDENCE = "openclaw-2026.2.13+or+rrf+minmax+evidence"
 

@@ -13,13 +13,13 @@ import pytest
 from workbench.errors import InputError
 from workbench.measure.evaluation import Evaluation, evaluate
 from workbench.measure.questions import QuestionSet
+from workbench.measure.reliability import reliability
 from workbench.memory.index import MemoryIndex
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.views.widgets.threshold import ThresholdLab
 from workbench.views.widgets.threshold_state import score_axis
 from workbench_plugins.recommended.pipelines import RECOMMENDED
-from workbench_plugins.recommended.reliability import reliability
 
 RANKS = SYSTEMS["engine-rrf-60"]
 

@@ -19,8 +19,8 @@ from typer.exceptions import TyperException
 
 from workbench.cli.app import app
 from workbench.cli.output import prepare_streams, print_error
-from workbench.errors import StorageError, WorkbenchError
-from workbench.registry import ExtensionWarning
+from workbench.errors import InputError, StorageError, WorkbenchError
+from workbench.registry import ExtensionWarning, not_there
 
 __all__ = ["app", "main"]
 
@@ -36,6 +36,12 @@ def main(command: typer.Typer = app) -> None:
     except WorkbenchError as error:
         print_error(str(error))
         code = error.exit_code
+    except ModuleNotFoundError as error:
+        known = not_there("This command", error)
+        if not isinstance(known, InputError):
+            raise
+        print_error(str(known))
+        code = known.exit_code
     except typer.Abort:
         print_error("Aborted.")
         code = 1

@@ -20,7 +20,6 @@ from typer.models import CommandInfo
 from workbench.cli.commands import HEADINGS, Row, row_named, rows, rows_of
 from workbench.cli.output import print_error, print_output
 from workbench.errors import InputError
-from workbench.registry import part_of
 from workbench.safe_text import counted
 from workbench.trust import check_named, named_by_user
 
@@ -476,4 +475,8 @@ def _defaults(config: str, made: Configuration) -> dict[str, Any]:
 
 def workers_at(cluster: str | None) -> AbstractContextManager[Any]:
     """The workers of a Dask cluster at this address; None without one."""
-    return part_of("work", "cluster").cluster_at(cluster) if cluster is not None else nullcontext()
+    if cluster is None:
+        return nullcontext()
+    from workbench_plugins.stores.cluster import cluster_at
+
+    return cluster_at(cluster)

@@ -23,7 +23,6 @@ from workbench.cli.app import (
 from workbench.cli.commands import command_function
 from workbench.cli.output import print_error, print_output, telling_of_interruption
 from workbench.errors import InputError
-from workbench.registry import part_of
 from workbench.safe_text import one_line
 
 if TYPE_CHECKING:
@@ -117,7 +116,11 @@ class IndexingOptions:
         from workbench.memory.embedding.engines import ModelVariant
         from workbench.memory.sync import usual_reading
 
-        sources = [] if self.sessions is None else [part_of("source", "sessions").Sessions(self.sessions)]
+        sources: list[Any] = []
+        if self.sessions is not None:
+            from workbench_plugins.openclaw.sessions import Sessions
+
+            sources.append(Sessions(self.sessions))
         chunker, release = cutting(context, self.like, self.chunk)
         given: dict[str, Any] = {
             "index_path": self.index_file,
@@ -169,7 +172,9 @@ def index(
         command_function("watch")(context, folder, options=options)
         return
     if list_ or removal.remove or removal.remove_gone:
-        part_of("work", "indexes").remove_and_list(removal.remove or (), removal.remove_gone, as_json)
+        from workbench_plugins.doctor.commands import remove_and_list
+
+        remove_and_list(removal.remove or (), removal.remove_gone, as_json)
         return
     from workbench.memory.sync import index_folder
 
@@ -177,7 +182,9 @@ def index(
     with telling_of_interruption(), workers_at(cluster) as workers:
         embedder = given["embedder"]
         if workers is not None:
-            given["embedder"] = part_of("work", "cluster").on_cluster(embedder, workers)
+            from workbench_plugins.stores.cluster import on_cluster
+
+            given["embedder"] = on_cluster(embedder, workers)
         summary = index_folder(folder, store=store, rebuild=rebuild, verify=verify, skip=skip, **given)
         summary.read_by_word = lay_out(store or str(folder), embedder, options.index_file, vectors)
     summary.seconds = time.perf_counter() - started

@@ -24,7 +24,7 @@ from workbench.cli.app import (
 )
 from workbench.cli.output import answer, print_error, print_output
 from workbench.errors import InputError
-from workbench.registry import declared_module, part_of
+from workbench.registry import has_feature
 from workbench.safe_text import one_line
 from workbench.tables import ABSENT, Column, Part, Table, numbers
 
@@ -77,7 +77,9 @@ def search(
     with where.opened() as opened, opened.snapshot():
         trace = pipeline.search(cleaned, asked, opened)
         if case is not None:
-            part_of("save", "case").save_trace(case, trace, opened, where.relative(target or ""))
+            from workbench_plugins.cases.commands import save_trace
+
+            save_trace(case, trace, opened, where.relative(target or ""))
         remark_on_question(trace, asked, opened)
     shown = trace.numbers() if numbers and not as_json else trace
     answer(shown, as_json, yes=trace.results, details=details)
@@ -99,16 +101,17 @@ def remark_on_question(trace: Trace, asked: Pipeline, index: OpenIndex, target: 
     found = {word.lower() for one in trace.results for word in unicode_words(one.chunk.text)}
     if not target and words & found and len(trace.question.split()) < LONG:
         return
-    causes = declared_module("work", "question")
-    if causes is None:
+    if not has_feature("diagnose"):
         return
+    from workbench_plugins.diagnose.question_causes import Asked, remarks
+
     first = trace.paths()[:1]
 
     def works(other: Trace) -> bool:
         return target in other.paths() if target else other.paths()[:1] not in ([], first)
 
     outcome = f"brings {target}" if target else "brings another file first"
-    for remark in causes.remarks(causes.Asked(trace.question, asked, index, works, outcome)):
+    for remark in remarks(Asked(trace.question, asked, index, works, outcome)):
         print_error(remark)
 
 
@@ -132,15 +135,20 @@ def explain(
     with where.opened() as opened, opened.snapshot():
         trace = pipeline.search(*searched, opened)
         explanation = explaining.explain(trace, opened, where.relative(target))
-        if (doctor := declared_module("work", "faults")) is not None:
-            doctor.tell_of(opened, explanation.target)
+        if has_feature("doctor"):
+            from workbench_plugins.doctor.faults import remarks_on_file
+
+            for remark in remarks_on_file(opened, explanation.target):
+                print_error(remark)
         paths = () if explanation.verdicts else opened.paths()
         if not explanation.verdicts and (there := opened.unread_near(explanation.target)) is not None:
             print_error(str(there))
         if explanation.verdicts and explanation.fate is not Fate.RETURNED:
             remark_on_question(trace, searched[1], opened, explanation.target)
         if case is not None:
-            part_of("save", "case").save_trace(case, trace, opened, explanation.target)
+            from workbench_plugins.cases.commands import save_trace
+
+            save_trace(case, trace, opened, explanation.target)
     print_output(explanation, as_json, details)
     if paths and not as_json:
         from workbench.measure.questions import nearest
@@ -194,6 +202,7 @@ def evaluate(
     from workbench.measure.missed import evaluations_data, missed_questions
     from workbench.measure.paired import HITS, known_measure, verdicts_view
     from workbench.measure.questions import check_targets
+    from workbench.measure.reliability import judged
     from workbench.retrieval.index_adapters import CachedIndex
     from workbench.systems.catalogue import SYSTEMS
 
@@ -207,7 +216,7 @@ def evaluate(
         check_targets(asked, opened.paths())
         index = CachedIndex(opened)
         evaluations = evaluate_all(asked, chosen, index, measures or ())
-        believed = part_of("measure", "reliability").judged(evaluations) if reliable else []
+        believed = judged(evaluations) if reliable else []
         losses = [losses_by_stage(one, index) for one in evaluations] if by_stage else []
         if as_json:
             rows = evaluations_data(evaluations, index, compared[0])
@@ -226,9 +235,9 @@ def evaluate(
         if found:
             print_output("")
             print_output(found)
-        for one in believed:
+        for reliability in believed:
             print_output("")
-            print_output(one)
+            print_output(reliability)
         for lost in losses:
             print_output(lost)
         for one in evaluations if missed else ():

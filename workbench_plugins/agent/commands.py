@@ -26,7 +26,6 @@ from workbench.cli.app import (
 from workbench.cli.memory import Folder, IndexingOptions, say_left_out
 from workbench.cli.output import print_error, print_output, say
 from workbench.errors import InputError, WorkbenchError, install_extra
-from workbench.registry import part_of
 
 if TYPE_CHECKING:
     from workbench_plugins.agent.tool_contracts import Answer
@@ -204,9 +203,11 @@ def watch(
     if given["extra"] is None:
         given["extra"] = extra_paths_of(root, options.index_file or default_index_path(root))
     transcripts = []
-    for source in given["sources"]:
-        thresholds = configured.thresholds if configured else part_of("source", "sessions").Thresholds()
-        transcripts.append(watching.Transcripts(source, thresholds))
+    if given["sources"]:
+        from workbench_plugins.openclaw.sessions import Thresholds
+
+        thresholds = configured.thresholds if configured else Thresholds()
+        transcripts = [watching.Transcripts(source, thresholds) for source in given["sources"]]
     notes = watching.Notes(root, given["extra"], given["like"].rules if given["like"] else GENERAL)
     known_problems: set[str] = set()
 

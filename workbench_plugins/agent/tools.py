@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from workbench.memory.files import memory_root
 from workbench.memory.index import MemoryIndex, OpenIndex, default_index_path
 from workbench.memory.opening import folder_of, open_memory
 from workbench.records import DropKind, Threshold, Trace
-from workbench.registry import declared, part_of
+from workbench.registry import has_feature
 from workbench.retrieval.columns import PlainStage
 from workbench.retrieval.cutoff import dropped
 from workbench.retrieval.explain import explain
@@ -249,12 +250,12 @@ class AgentTools:
             "memory_get": (self.contract.getting, self._get),
             "memory_explain": (Explain, self._explain),
             "memory_diagnose": (Diagnose, self._diagnose),
-            "memory_case": (SaveCase, self._case),
         }
-        guests = declared("tool")
-        absent = {name for name in ("memory_diagnose", "memory_case") if name not in guests}
-        absent |= {"memory_case"} if self.cases is None else set()
-        return {name: tool for name, tool in tools.items() if name not in absent}
+        if not has_feature("diagnose"):
+            del tools["memory_diagnose"]
+        if has_feature("cases") and self.cases is not None:
+            tools["memory_case"] = (SaveCase, partial(self._case, self.cases))
+        return tools
 
     def call(self, tool: str, given: Mapping[str, Any]) -> Answer:
         """The answer of a tool to its arguments. Raises InputError for an unknown tool, too."""
@@ -307,6 +308,8 @@ class AgentTools:
         return answer
 
     def _diagnose(self, asked: Diagnose) -> Answer:
+        from workbench_plugins.diagnose.diagnosis import diagnose
+
         question = check_question(asked.query)
         pipeline = self._asking(asked.max_results, asked.min_score)
         path, unwanted = ((one or "").removeprefix("./") for one in (asked.path, asked.unwanted))
@@ -316,22 +319,21 @@ class AgentTools:
             except WorkbenchError as error:
                 return self.contract.unavailable(error)
             labels = labels_of(self._root) if self._root is not None else None
-            found = part_of("tool", "memory_diagnose").diagnose(
-                question, pipeline, index, path, unwanted=unwanted, questions=labels
-            )
+            found = diagnose(question, pipeline, index, path, unwanted=unwanted, questions=labels)
         return {"says": found.text, **found.as_json()}
 
-    def _case(self, asked: SaveCase) -> Answer:
-        making = part_of("tool", "memory_case")
+    def _case(self, folder: Path, asked: SaveCase) -> Answer:
+        from workbench_plugins.cases.making import case_of, save_beside
+
         question, path = check_question(asked.query), asked.path.removeprefix("./")
         pipeline = self._asking(asked.max_results, asked.min_score)
         with self._pool.lend() as index:
             if path not in index.paths():
                 raise InputError(f"{path} is not in the memory.", "Give a path from memory_search.")
-            made = making.case_of(question, pipeline, index, path)
+            made = case_of(question, pipeline, index, path)
         observed = made.questions[0].observed
         return {
-            "file": str(making.save_beside(made, self.cases)),
+            "file": str(save_beside(made, folder)),
             "notes": len(made.memory.notes or ()),
             "fate": observed.fate if observed else "",
             "says": "The file holds the notes of the memory: it is the user's to post, or to redact first.",

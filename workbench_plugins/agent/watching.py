@@ -20,7 +20,6 @@ import watchfiles
 from workbench.errors import InputError
 from workbench.memory import files as paths
 from workbench.memory.files import is_utf8
-from workbench.registry import part_of
 
 if TYPE_CHECKING:
     from workbench_plugins.openclaw.sessions import Pending, Sessions, Thresholds
@@ -106,8 +105,10 @@ class Transcripts:
     def counts(self, path: Path) -> bool:
         if path.parent != self.source.folder or path.suffix != ".jsonl":
             return False
+        from workbench_plugins.openclaw.sessions import Pending
+
         try:
-            before = self.pending.get(path) or part_of("source", "sessions").Pending()
+            before = self.pending.get(path) or Pending()
             self.pending[path] = before.now(path, self.thresholds)
         except OSError:
             return True  # deleted or unreadable: the sync reports it
@@ -115,10 +116,11 @@ class Transcripts:
 
     def syncing(self) -> None:
         """A sync starts and reads every transcript as it is now: nothing is pending any more."""
+        from workbench_plugins.openclaw.sessions import Pending
+
         self.pending.clear()
-        pending = part_of("source", "sessions").Pending
         for path, look in self.source.stamps().items():
-            self.pending[self.source.folder / Path(path).name] = pending(look.size)
+            self.pending[self.source.folder / Path(path).name] = Pending(look.size)
 
 
 @dataclass

@@ -7,8 +7,6 @@ import re
 import stat
 from pathlib import Path
 
-from workbench.registry import declare
-
 SUFFIX = ".case.yaml"
 BEGINNING = 65_536
 """Bytes in which a case file states that it is one."""
@@ -24,10 +22,3 @@ def is_case(file: Path) -> bool:
     with os.fdopen(handle, "rb") as opened:
         plain = stat.S_ISREG(os.fstat(handle).st_mode)
         return plain and FIRST_KEY.match(opened.read(BEGINNING)) is not None
-
-
-declare(
-    "workbench_plugins.cases.commands",
-    save="case",
-)
-declare("workbench_plugins.cases.making", tool="memory_case")

@@ -33,7 +33,7 @@ from workbench.memory.sources import Chunker, LineChunker, chunk_id, chunker_of_
 from workbench.memory.store.contract import Cached, Settings
 from workbench.memory.store.sqlite.store import Store
 from workbench.records import Document, Passage, Vector
-from workbench.registry import declared, declared_module
+from workbench.registry import has_feature
 from workbench.retrieval.query import BLANKS
 from workbench.systems.catalogue import indexing
 from workbench_plugins.cases.model import (
@@ -77,13 +77,13 @@ def opened_memory(case: Case, folder: Path | None = None) -> Iterator[MemoryInde
     settings = Settings(model.name, model.revision, model.dimensions, chunker.name)
     with Store.create(Path(":memory:"), settings) as store:
         store.describe(ties_by_row=case.memory.ties == "stored order")
-        part = declared_module("annotations", "stored") if case.memory.annotations == "stored" else None
         index = MemoryIndex(store, embedder)
-        if part is not None:
+        if case.memory.annotations == "stored" and has_feature("openclaw"):
+            from workbench_plugins.openclaw.release_indexing import Annotations
+
             said = _annotations(cuts, model.name)
-            index = AnnotatedMemory(
-                store, embedder, {key: part.Annotations(**dict(one)) for key, one in said.items()}
-            )
+            stored = {key: Annotations(**dict(one)) for key, one in said.items()}
+            index = AnnotatedMemory(store, embedder, stored)
         with store.writing():
             for cut in cuts:
                 store.replace(cut.document, cut.passages, _vectors(cut, case, embedder))
@@ -98,7 +98,7 @@ def _embedder(case: Case, questions: dict[str, Vector], cuts: Sequence[CutNote])
         for one, given in zip(cut.passages, cut.given, strict=True)
         if given.windows is not None
     }
-    if not read or "passages" not in declared("layout"):
+    if not read or not has_feature("recommended"):
         return CaseEmbedder(case.model, questions)
     from workbench_plugins.cases.case_passages import CaseReader
 

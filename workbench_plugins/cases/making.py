@@ -21,7 +21,7 @@ from workbench.memory.embedding.local import ToyEmbedder
 from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.memory.sources import LineChunker, sizes_in
 from workbench.records import Chunk, Trace, Vector
-from workbench.registry import declared, part_of
+from workbench.registry import has_feature
 from workbench.retrieval.index_adapters import innermost
 from workbench.retrieval.pipeline import Pipeline, Source
 from workbench.safe_text import counted
@@ -188,7 +188,7 @@ def carried(
 
 def _reader(pipeline: Pipeline | None) -> ModuleType | None:
     """The module for what a model has read word by word; None for a pipeline that cannot read it."""
-    if pipeline is None or pipeline.layout is None or "passages" not in declared("layout"):
+    if pipeline is None or pipeline.layout is None or not has_feature("recommended"):
         return None
     return import_module("workbench_plugins.cases.case_passages")
 
@@ -368,8 +368,10 @@ def export_museum(folder: Path, overwrite: bool = False) -> tuple[list[Path], di
 
     Raises InputError for a file that exists, unless `overwrite`, and StorageError if one cannot be written.
     """
+    from workbench_plugins.engines.museum import SPECIMENS
+
     written, left_out = [], {}
-    for name, one in part_of("museum", "specimens").SPECIMENS.items():
+    for name, one in SPECIMENS.items():
         try:
             made = case_of_specimen(one)
         except InputError as error:

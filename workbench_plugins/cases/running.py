@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 from workbench.contracts import Index
 from workbench.errors import InputError, WorkbenchError, unknown_name
 from workbench.records import Fate, Trace
-from workbench.registry import part_of
 from workbench.retrieval.columns import parameters
 from workbench.retrieval.cutoff import AddedFloor, Limit, MinScore
 from workbench.retrieval.explain import Explanation, explain
@@ -77,7 +76,9 @@ def _adapted(pipeline: Pipeline, system: CaseSystem) -> Pipeline:
 
 
 def _side(system: CaseSystem) -> Pipeline:
-    specimen = part_of("museum", "specimens").SPECIMENS.named(system.specimen)
+    from workbench_plugins.engines.museum import SPECIMENS
+
+    specimen = SPECIMENS.named(system.specimen or "")
     found: Pipeline | None = getattr(specimen.sides, system.side).pipeline
     if found is None:
         raise InputError(
@@ -206,13 +207,15 @@ def run_on(
 ) -> list[CaseRun]:
     """The case on each of these pipelines; the memory is opened once."""
     lists, ends = case.memory.lists, monotonic() + MOST_SECONDS
-    part = part_of("index", "lists") if lists else None
-    if lists and part:
-        index = part.index_of_lists(lists.vector, lists.keyword)
+    if lists:
+        from workbench_plugins.engines.lists import index_of_lists, on_lists
+
+        pipelines = [on_lists(one) for one in pipelines]
+        index = index_of_lists(lists.vector, lists.keyword)
     with opened_memory(case, folder) if index is None else nullcontext(index) as opened:
 
         def searched(question: str, pipeline: Pipeline) -> Trace:
-            return search(question, part.on_lists(pipeline) if part else pipeline, opened)
+            return search(question, pipeline, opened)
 
         def answered(asked: CaseQuestion, pipeline: Pipeline) -> Answered:
             if monotonic() > ends:

@@ -25,7 +25,6 @@ from workbench.cli.app import (
 )
 from workbench.cli.output import answer, print_output
 from workbench.errors import InputError
-from workbench.registry import part_of
 
 if TYPE_CHECKING:
     from workbench.measure.questions import QuestionSet
@@ -96,7 +95,9 @@ def diagnose(
             file=configured_name(name),
         )
         if case is not None:
-            part_of("save", "case").save_diagnosis(case, found, opened)
+            from workbench_plugins.cases.commands import save_diagnosis
+
+            save_diagnosis(case, found, opened)
     command = [
         "workbench",
         "search",

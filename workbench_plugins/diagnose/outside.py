@@ -25,7 +25,7 @@ from workbench.memory.store.sqlite.place import words_file
 from workbench.memory.sync import index_folder, open_index
 from workbench.memory.unread import Unread
 from workbench.records import Chunk, Hits, Rows, Vector
-from workbench.registry import declared_module
+from workbench.registry import has_feature
 from workbench.retrieval.index_adapters import IndexAdapter, adapted, innermost
 from workbench.retrieval.legs import VectorLeg
 from workbench.retrieval.pipeline import Pipeline, search
@@ -120,9 +120,11 @@ def _asks_vectors(runs: Reruns) -> bool:
 
 def _of_store(index: Index, goal: Goal) -> Iterator[Cause]:
     """What the doctor finds wrong with the file's rows in the store; nothing without that guest."""
-    doctor, inner = declared_module("work", "faults"), innermost(index)
-    if doctor is not None and isinstance(inner, OpenIndex):
-        for one in doctor.faults_of_file(inner, goal.path):
+    inner = innermost(index)
+    if has_feature("doctor") and isinstance(inner, OpenIndex):
+        from workbench_plugins.doctor.faults import faults_of_file
+
+        for one in faults_of_file(inner, goal.path):
             told = f"{goal.path}: {one.count:,} of {one.of:,} ({one.kind})"
             yield Cause(("index",), one.description, one.repair, told, False)
 

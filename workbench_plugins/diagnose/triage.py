@@ -18,7 +18,7 @@ from workbench.memory.files import replaced
 from workbench.memory.store.sqlite.place import make_folder
 from workbench.memory.sync import index_folder, open_index
 from workbench.records import Candidate, Shown
-from workbench.registry import declared_module
+from workbench.registry import has_feature
 from workbench.retrieval.cutoff import Limit, Order
 from workbench.retrieval.fusion import WeightedSum
 from workbench.retrieval.legs import FixedDepth, KeywordLeg, Union, VectorLeg
@@ -108,8 +108,11 @@ class Fit:
 
 
 def _specimens(symptom: Symptom) -> list[Specimen]:
-    museum = declared_module("museum", "specimens")
-    return [museum.SPECIMENS.named(name) for name in symptom.specimens] if museum else []
+    if not has_feature("engines"):
+        return []
+    from workbench_plugins.engines.museum import SPECIMENS
+
+    return [SPECIMENS.named(name) for name in symptom.specimens]
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ class FixFinder(Widget):
     """What would save an answer: the causes and the best fixes for a question, a file and a system.
 
     `settings` are `question`, `target` and `system`. `diagnosis` is the page behind the picture, as
-    `wb.diagnose` returns it. With `questions` the prices are over labelled questions.
+    `diagnose` returns it. With `questions` the prices are over labelled questions.
     """
 
     name, view, main, asks = "fix-finder", "fixes", "question", ("question", "target", "system")
@@ -103,8 +103,9 @@ class FixFinder(Widget):
     def code(self) -> str:
         labels = ", questions=questions" if self._questions is not None else ""
         return (
-            f"{GIVEN}import workbench as wb\n\n"
-            f"found = wb.diagnose({self.question!r}, wb.system({self.system!r}), index, "
+            f"{GIVEN}import workbench as wb\n"
+            "from workbench_plugins.diagnose.diagnosis import diagnose\n\n"
+            f"found = diagnose({self.question!r}, wb.system({self.system!r}), index, "
             f"{self.target!r}{labels})\nwb.show(found)"
         )
 
@@ -186,7 +187,7 @@ class SweepMap(Widget):
 
     `axes` are two texts such as `floor.floor=0:0.5:11`. `chosen` has the value of each parameter: a slider or
     a click on the map chooses a setting, and the sentence compares it with the pipeline as it is. `sweep` are
-    the numbers behind the picture, as `wb.sweep` returns them. A map of more than MOST_TOLD settings asks for
+    the numbers behind the picture, as `sweep` returns them. A map of more than MOST_TOLD settings asks for
     the words of each. Raises InputError for another number of axes.
     """
 
@@ -316,9 +317,10 @@ class SweepMap(Widget):
         lines = [
             "# `questions` and `index` are those that the widget was given.",
             "import workbench as wb",
+            "from workbench_plugins.diagnose.sweep import sweep",
             "",
             *pipeline_code(self.sweep.pipeline),
-            f"found = wb.sweep(pipeline, {list(self._texts)!r}, questions, index)",
+            f"found = sweep(pipeline, {list(self._texts)!r}, questions, index)",
             f"print(found.score({place}), found.silence({place}))",
         ]
         return "\n".join(lines)

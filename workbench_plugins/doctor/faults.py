@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.cli.output import print_error
 from workbench.errors import WorkbenchError
 from workbench.memory.choices import extra_paths_of
 from workbench.memory.data_files import load_data
@@ -451,8 +450,6 @@ LARGEST = 5_000
 """An explanation looks at an index of up to so many chunks; the doctor looks at any."""
 
 
-def tell_of(index: OpenIndex, path: str) -> None:
-    """Prints the faults of the index that concern the file that is explained, as remarks."""
-    if index.size <= LARGEST:
-        for one in faults_of_file(index, path):
-            print_error(f"{path}: {one}")
+def remarks_on_file(index: OpenIndex, path: str) -> list[str]:
+    """One remark for each fault of the index that concerns the file that is explained."""
+    return [f"{path}: {one}" for one in faults_of_file(index, path)] if index.size <= LARGEST else []

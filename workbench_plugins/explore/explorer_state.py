@@ -14,7 +14,6 @@ import traitlets
 from workbench.contracts import Index
 from workbench.errors import InputError, WorkbenchError, unknown_name
 from workbench.records import Candidate, Fate, Trace
-from workbench.registry import part_of
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.explain import Explanation, explain, formula_lines
 from workbench.retrieval.formula_export import exported
@@ -116,10 +115,9 @@ class ExplorerState(State):
         """
         if self.explanations is None:
             raise InputError("A case needs the file that you expect.", "Name it as the file to explain.")
-        saved: Path = part_of("save", "case").save_trace_beside(
-            folder or Path.cwd(), self.traces[self.failed], self.index, self.asked_for
-        )
-        return saved
+        from workbench_plugins.cases.commands import save_trace_beside
+
+        return save_trace_beside(folder or Path.cwd(), self.traces[self.failed], self.index, self.asked_for)
 
     @property
     def failed(self) -> int:

@@ -27,7 +27,6 @@ from workbench.cli.bounded_http import BACKLOG, BoundedConnection
 from workbench.errors import InputError, WorkbenchError
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import OpenIndex
-from workbench.registry import part_of
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.catalogue import SYSTEMS
 from workbench.tables import framed, html_of
@@ -178,7 +177,9 @@ class Server:
         explorer = self.desk.explorer
         if not explorer.asked_for:
             raise InputError("A diagnosis needs the file that you expect.", "Name it as the file to explain.")
-        diagnose, pipeline = part_of("name", "diagnose").diagnose, explorer.searched[explorer.failed]
+        from workbench_plugins.diagnose.diagnosis import diagnose
+
+        pipeline = explorer.searched[explorer.failed]
         found = diagnose(explorer.traces[0].question, pipeline, self.desk.index, explorer.asked_for)
         return {"html": framed(html_of(found.page()))}
 

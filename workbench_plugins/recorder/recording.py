@@ -19,7 +19,6 @@ from workbench.contracts import Context
 from workbench.errors import InputError
 from workbench.measure.questions import Question, QuestionSet
 from workbench.records import Floats, Shown, Trace
-from workbench.registry import part_of
 from workbench.retrieval.columns import PlainStage, with_column
 from workbench.retrieval.cutoff import Limit, MinScore, Order, best_first
 from workbench.retrieval.explain import Explanation, explain
@@ -308,12 +307,12 @@ class Recording(Shown):
 
     def diagnose(self, target: str, questions: QuestionSet | None = None) -> Any:
         """What loses a document. An engine that cannot be asked again is priced by this question alone."""
+        from workbench_plugins.diagnose.diagnosis import diagnose
+
         again = all(leg.again for leg in self.recorder.legs.values())
         self.index.rows_of(target)
         asked = questions or (None if again and self.recorder.texts else self.questions(target))
-        return part_of("name", "diagnose").diagnose(
-            self.question, self.pipeline, self.index, target, questions=asked
-        )
+        return diagnose(self.question, self.pipeline, self.index, target, questions=asked)
 
     def case(self, target: str) -> Any:
         """A case of the two lists and the fusion. Raises InputError for a fusion that no system here has."""

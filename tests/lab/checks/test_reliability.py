@@ -15,13 +15,13 @@ from tests.conftest import SAMPLE
 from workbench.errors import InputError
 from workbench.measure.evaluation import AskedQuestion, Evaluation, evaluate
 from workbench.measure.questions import Question, QuestionSet
+from workbench.measure.reliability import can_be_judged, reliability
 from workbench.memory.index import MemoryIndex
 from workbench.records import Chunk, Trace
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.openclaw import THREE_FIXES
 from workbench.terminal import text_of
 from workbench_plugins.recommended.pipelines import RECOMMENDED
-from workbench_plugins.recommended.reliability import can_be_judged, reliability
 
 CHUNK = Chunk("1", "a.md", "memory", 1, 2, "text")
 

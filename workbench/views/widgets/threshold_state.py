@@ -19,8 +19,8 @@ from workbench.measure.evaluation import Evaluation, evaluate
 from workbench.measure.questions import Control as Unanswerable
 from workbench.measure.questions import QuestionSet
 from workbench.measure.reach import Reach, reaches
+from workbench.measure.reliability import diagram_data
 from workbench.measure.thresholds import Outcome, Scores, scores
-from workbench.registry import declared_module
 from workbench.retrieval.settings import with_settings
 from workbench.tables import Table, apart
 from workbench.views.living.as_code import number_text, pipeline_code
@@ -213,10 +213,9 @@ class ThresholdState(State):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        part = declared_module("diagram", "reliability")
         moved = {self.system: self.evaluation} if self.moved else {}
         return lab_data([
-            (one, self._axes[one.pipeline.name], reaches(one.pipeline), part and part.diagram_data(one))
+            (one, self._axes[one.pipeline.name], reaches(one.pipeline), diagram_data(one))
             for one in (self._by_system | moved).values()
         ])  # fmt: skip
 
