@@ -121,10 +121,8 @@ WITHOUT_MEANS = (
     "SELECT path, key FROM files WHERE key <> '' AND id NOT IN (SELECT file FROM means) ORDER BY path"
 )
 INSERT_MEANS = "INSERT OR REPLACE INTO means SELECT id, ?, ? FROM files WHERE path = ? AND key = ?"
-WHAT_IS_GONE = (
-    "DELETE FROM means WHERE file NOT IN (SELECT id FROM files)",
-    "DELETE FROM passages WHERE key NOT IN (SELECT key FROM files)",
-)
+MEANS_OF_GONE_FILES = "DELETE FROM means WHERE file NOT IN (SELECT id FROM files)"
+PASSAGES_OF_GONE_FILES = "DELETE FROM passages WHERE key NOT IN (SELECT key FROM files)"
 
 
 @dataclass(frozen=True)
@@ -188,12 +186,12 @@ class StoredPassages:
             else:
                 self.file.check()
                 writer.remove_all()
+            self.file.db.execute(MEANS_OF_GONE_FILES)  # before a new file gets the number of an old one
             stamps = self.index.store.stamps()
             missing = [path for path in sorted(stamps) if path not in current]
             for files in self._in_groups(missing):
                 writer.add({self._insert(one, stamps[one.path].hash, stems): stems for one, stems in files})
-            for sql in WHAT_IS_GONE:
-                self.file.db.execute(sql)
+            self.file.db.execute(PASSAGES_OF_GONE_FILES)
             self.file.set_state("made of", self._made_of)
             self.file.set_state("stems", str(self.index.generation))
             self.file.set_state("complete", "")

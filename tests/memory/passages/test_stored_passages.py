@@ -106,6 +106,16 @@ def test_what_has_changed_is_all_that_is_read_again(
         assert len(read) <= len(summary.new) + len(summary.changed)
 
 
+def test_the_words_of_a_changed_note_are_read_again(home: Home, tmp_path: Path) -> None:
+    embedder, last = LocalEmbedder(), sorted(home.root.rglob("*.md"))[-1]
+    for words in ("Green tea at three.", "Red wine at noon."):
+        last.write_text(words)
+        home.sync()
+        with home.opened() as index, index.snapshot():
+            found = passages_in(index, embedder, tmp_path / "words")
+            assert_same(found, arrange(index, embedder, tmp_path / "other"))
+
+
 def test_no_word_of_a_deleted_file_is_left(home: Home, tmp_path: Path) -> None:
     for name, words in (("a", "kite secretword"), ("b", "kite")):
         (home.root / "memory" / f"{name}.md").write_text(words)
