@@ -29,6 +29,7 @@ PLACEHOLDER = re.compile(r"…|\[|\bA B\b|\b[A-Z]{4,}\b|openai/")
 NOT_RUN = {
     "lab": "it opens JupyterLab",
     "serve": "it ends when a client ends it",
+    "explore": "it ends with Ctrl-C",
     "evaluate --all": "it takes a minute; tests/lab runs the evaluation",
     "index --model": "it needs a provider's key",
     "config": "it needs your openclaw.json",

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench import figures
 from workbench.errors import InputError
 from workbench.memory.index import OpenIndex
 from workbench.records import Vector
@@ -24,6 +23,8 @@ def memory_map(index: OpenIndex, question: str) -> dict[str, Any]:
     the vectors that the two axes show. Raises InputError for an index without vectors, and for one of fewer
     than three chunks.
     """
+    from workbench import figures  # which loads plotly
+
     rows, vectors = index.vectors()
     if rows.size < 3:
         raise InputError(
