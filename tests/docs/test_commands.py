@@ -38,7 +38,7 @@ NOT_RUN = {
 }
 OTHER_PROGRAMS = {
     "--build-arg", "--case-update", "--docs", "--explain", "--file", "--import", "--locomo", "--no-deps",
-    "--publish", "--require-hashes", "--rm", "--tag", "--torch-backend",
+    "--publish", "--require-hashes", "--rm", "--tag", "--torch-backend", "--write",
 }  # fmt: skip
 """Options of pip, pytest, qmd, `python -m tests.run_vectors` and `python -m benchmarks.models`."""
 

@@ -201,7 +201,7 @@ def test_a_long_question_is_refused(question: str, said: str, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["explain", "tea", "-m", "SAMPLE", "-t", "loop"], "NOT IN THE INDEX"),
+        (["explain", "tea", "-m", "SAMPLE", "-t", "loop"], "Not in the index"),
         (["explain", "tea", "-m", "SAMPLE", "-t", "\udcff"], "is not UTF-8"),
         (["search", "tea", "-m", "SAMPLE", "--index", "a" * 300], "File name too long"),
         (["index", "SAMPLE", "--index", "a" * 300], "File name too long"),

@@ -190,7 +190,7 @@ def index(
     summary.seconds = time.perf_counter() - started
     say_left_out(summary, given["sources"])
     if store is None:
-        say_unread(folder, options.index_file)
+        say_unread(folder, embedder, options.index_file)
     print_output(asdict(summary) if as_json else str(summary), as_json)
 
 
@@ -247,12 +247,12 @@ def say_left_out(summary: Summary, sources: Iterable[Any]) -> None:
                 print_error(one_line(f"left out: {path}:{line} is not JSON."))
 
 
-def say_unread(folder: Path, index_file: Path | None) -> None:
+def say_unread(folder: Path, embedder: Embedder | None, index_file: Path | None) -> None:
     """Prints on stderr which notes in the folder are not read, with counts by the reason."""
     from workbench.memory.opening import open_memory
     from workbench.memory.unread import unread_lines
 
-    with open_memory(folder, index_path=index_file) as opened:
+    with open_memory(folder, embedder, index_path=index_file) as opened:
         for line in unread_lines(one for one in opened.unread() if not one.refused):
             print_error(line)
 

@@ -208,7 +208,7 @@ def test_the_command_of_the_page_makes_the_index_that_was_tried(run: Run, tmp_pa
     root = world.write(tmp_path / "notes of wren", NOTES)
     assert run("index", root).code == 0
     asked = ("a cup of rooibos", "-m", root, "-s", "openclaw-2026.2.13-vector-only", "--min-score", 0.4)
-    page = run("diagnose", *asked, "-t", TARGET, "--rechunk").out
+    page = run("diagnose", *asked, "-t", TARGET, "--rechunk", "--details").out
     command = f"workbench index {shlex.quote(str(root))} --chunk 100/20 --rebuild"
     assert "".join(command.split()) in "".join(page.split())
     assert run(*shlex.split(command)[1:]).code == 0
