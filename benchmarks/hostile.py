@@ -26,7 +26,7 @@ CODES = (0, 1, 2, 3, 4, 10, 11, 12)
 
 
 class Ended(NamedTuple):
-    """How a command ended; `megabytes` is its peak memory."""
+    """How a command ended; `megabytes` is its peak memory beyond that of this process."""
 
     code: int
     seconds: float
@@ -47,7 +47,7 @@ def ended(command: Sequence[str], log: Path, most: float = 3 * MOST_SECONDS) -> 
     """Runs a command of the workbench in a fork of this process, which is killed after `most` seconds."""
     from workbench import cli
 
-    began = time.monotonic()
+    began, before = time.monotonic(), resident()
     child = os.fork()
     if child == 0:
         with log.open("wb") as out:
@@ -77,7 +77,12 @@ def ended(command: Sequence[str], log: Path, most: float = 3 * MOST_SECONDS) -> 
             os.kill(child, signal.SIGKILL)
         time.sleep(0.005)
     told = log.read_text(encoding="utf-8", errors="replace")
-    return Ended(os.waitstatus_to_exitcode(status), seconds, used.ru_maxrss / 1024, told)
+    return Ended(os.waitstatus_to_exitcode(status), seconds, used.ru_maxrss / 1024 - before, told)
+
+
+def resident() -> float:
+    """The megabytes that this process holds, and that a fork of it begins with."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def commands(kind: str, store: Path) -> list[list[str]]:
