@@ -16,7 +16,7 @@ __version__ = "0.1.0"
 _NAMES = {
     name: (module, inner)
     for module, inner, name in re.findall(
-        r"^from (\S+) import (\w+) as (\w+)$", Path(__file__).with_suffix(".pyi").read_text("utf-8"), re.M
+        r"^from (\S+) import (\w+) as (\w+)\b", Path(__file__).with_suffix(".pyi").read_text("utf-8"), re.M
     )
 }
 """For each name its module, and what it is called there: no function of the package hides Python's `open`."""
