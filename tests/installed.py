@@ -21,9 +21,7 @@ class Install(Protocol):
 @pytest.fixture
 def nothing_registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A workbench that has not loaded its extensions; what these register is forgotten."""
-    extensions.load_guests()
-    fresh, before = extensions.Extensions(), extensions._extensions
-    fresh.declared, fresh.guests_loaded = {kind: {**some} for kind, some in before.declared.items()}, True
+    fresh = extensions.Extensions()
     monkeypatch.setattr(extensions, "_extensions", fresh)
     yield
     for registry, name in fresh.added:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from workbench_plugins.recommended.reliability import reliability
 
 import workbench as wb
 from workbench.errors import InputError
@@ -12,6 +11,7 @@ from workbench.measure.blame import blame
 from workbench.measure.evaluation import Evaluations
 from workbench.measure.missed import SurvivalStep, survivals
 from workbench.measure.questions import QuestionSet
+from workbench.measure.reliability import reliability
 from workbench.measure.thresholds import compared
 from workbench.memory.index import MemoryIndex
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
