@@ -284,9 +284,9 @@ def _moves(tab: Tab, address: str) -> None:
     end_kernels(tab.page)
     for name, slider in (("threshold-lab", "min score"), ("fusion-lab", "min score")):
         root = tab.page.locator(f".workbench-{name}")
-        before = root.get_by_role("status").first.inner_text()
-        root.get_by_role("slider", name=slider).first.press("ArrowLeft")
-        becomes(root.get_by_role("status").first.inner_text, before.__ne__)
+        before = root.inner_text()
+        root.get_by_role("slider", name=slider).first.press("Home")
+        becomes(root.inner_text, before.__ne__)
     box = tab.page.locator(".workbench-microscope").get_by_label("question", exact=True)
     box.fill("tea")
     box.press("Enter")
