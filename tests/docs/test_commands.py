@@ -46,6 +46,17 @@ OTHER_PROGRAMS = {
 pytestmark = pytest.mark.usefixtures("in_project")
 
 
+def test_the_readme_is_short_and_begins_with_the_two_first_commands() -> None:
+    blocks = re.findall(r"^```\n(.*?)^```$", README, re.M | re.S)
+    assert len(README.splitlines()) <= 120
+    assert blocks[0].startswith("make lab ")
+    assert blocks[1].startswith("$ .venv/bin/workbench demo\n")
+
+
+def test_at_most_twelve_pages_are_written_by_hand() -> None:
+    assert len([page for page in DOCS if page.name not in reference.PAGES]) <= 12
+
+
 def words_of(text: str) -> list[str]:
     return shlex.split(text.replace("'", ""), comments=True)
 

@@ -192,7 +192,9 @@ AskedReranker = Annotated[
 ]
 CaseOut = Annotated[
     Path | None,
-    typer.Option("--case", help="Save the search as a case in this file: NAME.case.yaml. See docs/cases.md."),
+    typer.Option(
+        "--case", help="Save the search as a case in this file: NAME.case.yaml. See docs/reports.md."
+    ),
 ]
 SHIPPED = "openclaw-2026.2.13"
 

@@ -1,6 +1,6 @@
 """A case: its parts, checked by pydantic, and its file.
 
-A case is one YAML file. `docs/cases.md` describes it, and `docs/case.schema.json` is its JSON Schema. Files
+A case is one YAML file. `docs/reports.md` describes it, and `docs/case.schema.json` is its JSON Schema. Files
 are read with a line and a field for each error, and written in the same way every time.
 
 A case file may come from anybody. Nothing outside its own folder is read, no link is followed, and its size,
@@ -479,7 +479,7 @@ def schema() -> Mapping[str, Any]:
     """The JSON Schema of a case file."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$comment": "A case of the hybrid-search workbench; see docs/cases.md.",
+        "$comment": "A case of the hybrid-search workbench; see docs/reports.md.",
         **Case.model_json_schema(),
     }
 
@@ -599,7 +599,7 @@ _Writer.add_representer(tuple, _numbers)
 
 LARGEST_FILE = 20_000_000
 """Bytes: some 5,000 chunks with their vectors."""
-FORM = "docs/cases.md describes a case; `workbench case new` writes one."
+FORM = "docs/reports.md describes a case; `workbench case new` writes one."
 
 
 @dataclass(frozen=True)

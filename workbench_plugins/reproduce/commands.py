@@ -57,7 +57,7 @@ def reproduce(
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Read a pasted bug report and say what can be said. Exit codes: 0, 1, and 10, 11, 12 (docs/cases.md).
+    """Read a pasted bug report and say what can be said. Exit codes: 0, 1, and 10, 11, 12 (docs/reports.md).
 
     Each fact has its line. Options correct what was read. Without --judge, no language model is asked.
     """
