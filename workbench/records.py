@@ -181,7 +181,8 @@ class Hits:
 class Leg:
     """What one leg of a search did: what it asked, how many hits it could bring, and the hits it brought.
 
-    `number` names the raw numbers of the hits.
+    `number` names the raw numbers of the hits. `scope` is the filter that was applied to the first `depth`
+    chunks, if there is one; the hits are those that it let pass.
     """
 
     name: str
@@ -189,6 +190,7 @@ class Leg:
     depth: int
     hits: Hits
     number: str = field(default="bm25", kw_only=True)
+    scope: str = field(default="", kw_only=True)
 
 
 class Stage(Protocol):
@@ -567,6 +569,8 @@ class Trace(Tabular):
         words = len(dict.fromkeys(self.query.clauses)) if self.query and leg.name == KEYWORD else 0
         if leg.asked is None:
             return f"The {leg.name} leg is empty: the question has no word that it can search."
+        if leg.scope:
+            return f"The {leg.name} leg is empty: none of the first {leg.depth} chunks is in {leg.scope}."
         if self.query and self.query.operator == "AND" and words > 1:
             return f"The {leg.name} leg is empty: its query asks for all {words} words in one chunk."
         return f"The {leg.name} leg is empty."
@@ -593,7 +597,8 @@ class Trace(Tabular):
         lines = [self.system]
         for leg in self.legs.values():
             asked = leg.asked or "no query, since the question has no word that this leg can search"
-            lines.append(f"{leg.name} leg: {asked} → {leg.hits.rows.size} of at most {leg.depth}")
+            of = f"in {leg.scope} of the first {leg.depth}" if leg.scope else f"of at most {leg.depth}"
+            lines.append(f"{leg.name} leg: {asked} → {leg.hits.rows.size} {of}")
         return [*lines, *self.notes]
 
     def candidates_table(self, candidates: Sequence[Candidate], fates: bool = False) -> Table:

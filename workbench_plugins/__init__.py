@@ -113,7 +113,8 @@ ROWS: dict[str, dict[str, str]] = {
             "mem0-euclidean-below-zero agentmemory-softmax-of-one qmd-two-sigmoids mem0-rerank-min-max "
             "mem0-cut-before-rerank graphiti-threshold-before-rerank minisearch-rerank-characters "
             "openviking-threshold-of-logits qmd-expansion-loses-the-word graphiti-k-of-one "
-            "weaviate-page-two qmd-filter-after-top-k arcana-rank-without-match textstack-ties-in-sql "
+            "weaviate-page-two qmd-filter-after-top-k pgvector-breadth-before-the-filter "
+            "arcana-rank-without-match textstack-ties-in-sql "
             "dify-title-in-the-first-chunk",
         ),
         "openclaw-dates-in-subfolders": "workbench_plugins.openclaw.specimens:DATES_IN_SUBFOLDERS",

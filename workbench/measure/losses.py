@@ -26,6 +26,8 @@ BEFORE = {
     Fate.BEYOND_POOL: "the depth of the legs: the file is beyond it",
 }
 """What lost a file that is no candidate."""
+OUTSIDE = "the scope: the file is outside it"
+"""What lost a file that a scope excludes; it is told only where a pipeline has one."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ def losses_by_stage(evaluation: Evaluation, index: Index) -> StageLosses:
         if not one.hit:
             lost[_stage_that_lost(one, index)].append(one.question)
     losses, left = [], len(evaluation.asked)
-    for stage in (*BEFORE.values(), *_cuts(evaluation)):
+    for stage in (*BEFORE.values(), *([OUTSIDE] if OUTSIDE in lost else []), *_cuts(evaluation)):
         left -= len(lost[stage])
         losses.append(StageLoss(stage, tuple(lost[stage]), left))
     return StageLosses(evaluation.pipeline.name, len(evaluation.asked), tuple(losses))
@@ -116,5 +118,5 @@ def _stage_that_lost(asked: AskedQuestion, index: Index) -> str:
     trace, target = asked.trace, asked.question.target
     own = [row for row, chunk in enumerate(trace.chunks) if chunk.path == target]
     if not own:
-        return BEFORE[explain(trace, index, target).fate]
+        return {**BEFORE, Fate.FILTERED: OUTSIDE}[explain(trace, index, target).fate]
     return trace.stages[int(np.max(trace.dropped[own]))].description

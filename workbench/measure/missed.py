@@ -137,6 +137,7 @@ OUTSIDE_POOL = {
     Fate.NEVER_INDEXED: SurvivalStep.ASKED,
     Fate.NO_MATCH: SurvivalStep.INDEXED,
     Fate.BEYOND_POOL: SurvivalStep.MATCHED,
+    Fate.FILTERED: SurvivalStep.MATCHED,
 }
 
 

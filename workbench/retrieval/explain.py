@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import Any
@@ -21,8 +21,12 @@ from workbench.retrieval.fusion import WeightedSum
 from workbench.retrieval.legs import LegRank, LegStage, Union, legs_of
 from workbench.retrieval.picture import Mark, picture
 from workbench.retrieval.pipeline import Running
-from workbench.safe_text import one_line
+from workbench.retrieval.scope import Scope
+from workbench.safe_text import counted, one_line
 from workbench.tables import Block, Fold, Part, Picture, hanging
+
+OF_A_SCOPE = ("outside", "passing")
+"""The fields of a rank that only a search with a scope has."""
 
 
 @dataclass(frozen=True)
@@ -64,9 +68,15 @@ class Verdict:
             "dropped": found.drop.as_json() if found and found.drop else None,
             "candidate": found.as_json() if found else None,
             "formulas": {step.column: f"{step.formula}" for step in made},
-            "legs": [asdict(one) | {"missing": list(one.missing)} for one in self.leg_ranks],
+            "legs": [_rank_data(one) for one in self.leg_ranks],
             "read_share": chunk.read_share,
         }  # fmt: skip
+
+
+def _rank_data(one: LegRank) -> dict[str, Any]:
+    """The fields of a rank; those of a scope only where there is one."""
+    fields = asdict(one) | {"missing": list(one.missing)}
+    return fields if one.passing is not None else {k: v for k, v in fields.items() if k not in OF_A_SCOPE}
 
 
 @dataclass(frozen=True, repr=False)
@@ -168,12 +178,21 @@ class Explanation(Shown):
 
 def _unlisted_text(verdict: Verdict, trace: Trace) -> str:
     """Why a chunk is no candidate: its rank is beyond the depth of each leg that has it, or no leg has it."""
+    outside = next((one.outside for one in verdict.leg_ranks if one.outside), "")
+    if outside:
+        return f"it is outside {outside}, and the scope drops it."
     beyond = [
-        f"rank {one.rank} in the {one.leg} leg, which brings {one.depth}"
-        for one in verdict.leg_ranks
-        if one.rank is not None
+        _beyond_text(one, trace.legs[one.leg].scope) for one in verdict.leg_ranks if one.rank is not None
     ]
     return f"{' and '.join(beyond)}." if beyond else f"no leg lists it. {trace.empty_legs}".rstrip()
+
+
+def _beyond_text(one: LegRank, scope: str) -> str:
+    """Why a leg that lists a chunk does not bring it; with a scope, what this left of the first ones."""
+    if not scope:
+        return f"rank {one.rank} in the {one.leg} leg, which brings {one.depth}"
+    looks = f"the {one.leg} leg looks at its first {counted(one.depth, 'chunk')}"
+    return f"{looks}, {one.passing} of them in {scope}, and this one has rank {one.rank}"
 
 
 def missing_parts(trace: Trace, verdict: Verdict) -> list[str]:
@@ -220,7 +239,8 @@ def _explained(trace: Trace, context: Context, target: str) -> Explanation:
     if rows.size == 0:
         return Explanation(trace, target, Fate.NEVER_INDEXED, ())
     asked = [leg for leg in legs_of(trace.stages) if leg.name in trace.legs]
-    leg_ranks = [leg.leg_ranks(trace, context, rows) for leg in asked]
+    scope = next((stage for stage in trace.stages if isinstance(stage, Scope)), None)
+    leg_ranks = [_scoped(leg.leg_ranks(trace, context, rows), scope, trace, target) for leg in asked]
     verdicts = [
         _verdict(trace, int(row), chunk, tuple(per_leg[i] for per_leg in leg_ranks))
         for i, (row, chunk) in enumerate(zip(rows, context.index.chunks(rows), strict=True))
@@ -229,9 +249,20 @@ def _explained(trace: Trace, context: Context, target: str) -> Explanation:
     return Explanation(trace, target, verdicts[0].fate, tuple(verdicts))
 
 
+def _scoped(ranks: list[LegRank], scope: Scope | None, trace: Trace, target: str) -> list[LegRank]:
+    """The ranks of a file's chunks in a leg, with what a scope did to them."""
+    if scope is None:
+        return ranks
+    outside = "" if scope.lets_pass(target) else scope.places
+    passing = [int(trace.legs[one.leg].hits.rows.size) for one in ranks]
+    return [replace(one, outside=outside, passing=count) for one, count in zip(ranks, passing, strict=True)]
+
+
 def _verdict(trace: Trace, row: int, chunk: Chunk, leg_ranks: tuple[LegRank, ...]) -> Verdict:
     place = np.flatnonzero(trace.rows == row)
     if place.size == 0:
+        if any(leg_rank.outside for leg_rank in leg_ranks):
+            return Verdict(chunk, Fate.FILTERED, None, leg_ranks)
         matched = any(leg_rank.rank is not None for leg_rank in leg_ranks)
         return Verdict(chunk, Fate.BEYOND_POOL if matched else Fate.NO_MATCH, None, leg_ranks)
     candidate = trace.candidate(int(place[0]))

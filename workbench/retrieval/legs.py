@@ -57,7 +57,8 @@ class LegRank:
     """The rank of a chunk in one leg, among all matches (None: no match), and the leg's depth.
 
     `number` names `raw`. `missing` are the clauses of the query that the chunk does not match; only a keyword
-    leg knows them. `beyond` says what is unknown of a chunk that the leg does not list.
+    leg knows them. `beyond` says what is unknown of a chunk that the leg does not list. `outside` is the
+    scope that the chunk is not in; `passing` is how many of the first `depth` chunks a scope let pass.
     """
 
     leg: str
@@ -68,11 +69,13 @@ class LegRank:
     number: str
     missing: tuple[str, ...] = ()
     beyond: str = ""
+    outside: str = ""
+    passing: int | None = None
 
     @property
     def brought(self) -> bool:
         """Whether the leg brought the chunk."""
-        return self.rank is not None and self.rank <= self.depth
+        return self.rank is not None and self.rank <= self.depth and not self.outside
 
     def line(self, asked: str | None) -> str:
         """Where the leg has the chunk: its rank and the engine's number, or why it has none.
@@ -87,9 +90,17 @@ class LegRank:
             verb = "matches" if self.matched == 1 else "match"
             return f"{leg}: no match{reason} ({counted(self.matched, 'chunk')} {verb})"
         raw = f"{self.number} {self.raw:.4g}"
-        pool = "" if self.brought else f", beyond this leg's depth of {self.depth}"
+        pool = "" if self.brought else f", {self._why_not}"
         place = f"{leg}: rank {self.rank} of {self.matched}, {raw}{pool}"
         return place + (f", without a match for {lacks}" if lacks else "")
+
+    @property
+    def _why_not(self) -> str:
+        if self.outside:
+            return f"outside {self.outside}"
+        if self.passing is None:
+            return f"beyond this leg's depth of {self.depth}"
+        return f"beyond the {counted(self.depth, 'chunk')} that are looked at, of which {self.passing} pass"
 
 
 @dataclass(frozen=True)

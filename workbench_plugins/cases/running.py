@@ -22,6 +22,7 @@ from workbench.retrieval.cutoff import AddedFloor, Limit, MinScore
 from workbench.retrieval.explain import Explanation, explain
 from workbench.retrieval.legs import legs_of
 from workbench.retrieval.pipeline import Change, Difference, Pipeline, search
+from workbench.retrieval.scope import Scope
 from workbench.retrieval.settings import has_parameter, with_settings
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.history import changes_of, line_of
@@ -379,6 +380,8 @@ def _stage(explanation: Explanation) -> str:
     best = explanation.verdicts[0]
     if best.candidate is not None and best.candidate.drop is not None:
         return best.candidate.drop.stage.slot
+    if any(one.passing is not None for one in best.leg_ranks):
+        return Scope.slot
     if explanation.fate is Fate.BEYOND_POOL:
         matched = {one.leg for one in best.leg_ranks if one.rank is not None}
         return ", ".join(leg.slot for leg in legs_of(explanation.trace.stages) if leg.name in matched)

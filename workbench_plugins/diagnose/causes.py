@@ -30,6 +30,7 @@ from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import FixedDepth, KeywordLeg, LegRank, LegStage, Union, VectorLeg, legs_of
 from workbench.retrieval.pipeline import Change, Pipeline
 from workbench.retrieval.query import JoinedWords, PrunedUnicodeWords, PrunedWords, UnicodeWords
+from workbench.retrieval.scope import EVERYTHING, FILTER_FIRST, Scope
 from workbench.retrieval.scoring import Cosine, MinMaxRank
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.history import changes
@@ -91,7 +92,9 @@ def repairs(pipeline: Pipeline) -> list[Repair]:
     sources = (_restored, _undone, _named, _of_others, _plain, _removals)
     for one in (repair for source in sources for repair in source(pipeline)):
         changes_it = any(content_of(pipeline, edit.slot) != edit.content for edit in one.edits)
-        if changes_it and one.edits not in found and fits(pipeline, one.edits):
+        # A scope may be a permission, so no repair takes it away.
+        unscoped = any(edit.slot == Scope.slot and edit.content is None for edit in one.edits)
+        if changes_it and not unscoped and one.edits not in found and fits(pipeline, one.edits):
             found[one.edits] = _judged(pipeline, one)
     slots = [LAYOUT, *(stage.slot for stage in pipeline.stages)]
     return sorted(found.values(), key=lambda one: slots.index(one.slot) if one.slot in slots else len(slots))
@@ -224,6 +227,7 @@ def _plain(pipeline: Pipeline) -> Iterator[Repair]:
         if isinstance(stage, KeywordLeg | VectorLeg) and stage.slot in LEGS:
             plain = LEGS[stage.slot](FixedDepth(cap=int(stage.deepest(pipeline.limit))))
         yield from _weighed(stage) if isinstance(stage, Weighted) else ()
+        yield from _filtered_first(stage) if isinstance(stage, Scope) else ()
         if isinstance(stage, Rerank):
             deeper = replace(stage, count=max(stage.count, DEEP_POOL))
             yield Repair(
@@ -239,6 +243,12 @@ def _is_like(stage: Stage, plain: Stage) -> bool:
     if isinstance(stage, Order) and stage.by in ("vector_score", "keyword_score"):
         return False
     return type(stage) is type(plain)
+
+
+def _filtered_first(stage: Scope) -> Iterator[Repair]:
+    """The same scope with the filter first."""
+    first = Edit(stage.slot, replace(stage, breadth=EVERYTHING))
+    yield Repair(stage.slot, "filter first", (first,), FILTER_FIRST, plain=True)
 
 
 def without_stop_words(pipeline: Pipeline) -> list[Repair]:
@@ -712,7 +722,9 @@ def _told(explanation: Explanation, verdict: Verdict, slot: str) -> str:
 
 
 def _concerns(leg_rank: LegRank, slot: str) -> bool:
-    """Whether a slot decides what a leg brings: its own, the query's, the layout's or the limit's."""
+    """Whether a slot decides what a leg brings: its own, the query's, the layout's or the scope's."""
+    if slot == Scope.slot:
+        return leg_rank.rank is not None
     return slot == f"{leg_rank.leg}_leg" or (slot in ("query", "layout") and leg_rank.leg != "vector")
 
 

@@ -19,6 +19,7 @@ from workbench.retrieval.explain import Explanation, explain
 from workbench.retrieval.index_adapters import CachedIndex, innermost
 from workbench.retrieval.pipeline import Pipeline, check_pipeline
 from workbench.retrieval.query import check_question
+from workbench.retrieval.scope import FILTER_FIRST, Scope
 from workbench.safe_text import counted, one_line
 from workbench.tables import ABSENT, Block, Fold, Part, Table, Types, hanging, tidy
 from workbench.terminal import text_of
@@ -394,6 +395,8 @@ def _first_repair(diagnosis: Diagnosis) -> list[str]:
         return [f"Repair: {one.repair}" for one in diagnosis.causes[:1]]
     fix = diagnosis.fixes[0]
     lines = [f"Repair: {' '.join(_ways(fix)[-1:] if fix.paste else _ways(fix))}"]
+    if diagnosis.causes and Scope.slot in diagnosis.causes[0].where:
+        lines.append(f"In an engine: {FILTER_FIRST}.")
     lines.append(f"Price: {_price_text(diagnosis.prices, fix)}")
     if diagnosis.command and (shown := _command(diagnosis.command, fix)):
         lines.append(f"Try it: {shown}")

@@ -26,6 +26,7 @@ from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import VectorLeg, legs_of
 from workbench.retrieval.pipeline import Pipeline, Running, search
 from workbench.retrieval.query import unicode_words
+from workbench.retrieval.scope import EVERYTHING, Scope
 from workbench.safe_text import counted
 from workbench.tables import Line, Part, Table, Types, tidy
 from workbench_plugins.diagnose.parameters import Parameter, parameters_of
@@ -120,7 +121,13 @@ def lint_on(pipeline: Pipeline, index: OpenIndex, questions: Sequence[str] = ())
         return Findings(pipeline.name, found)
     traces = [search(one, pipeline, cached) for one in asked]
     checks = (
-        *(_legs(pipeline, traces), _scores(traces), _ages(traces), _reranked(pipeline, cached, asked)),
+        *(
+            _scoped(pipeline, index, asked, traces),
+            _legs(pipeline, traces),
+            _scores(traces),
+            _ages(traces),
+            _reranked(pipeline, cached, asked),
+        ),
         *(_reach(pipeline, index, asked, traces), _words(index, asked, traces)),
         *(_pages(pipeline, cached, asked), _scripts(pipeline, index, cached)),
         *(_dead_parameters(pipeline, cached, asked, traces), found),
@@ -144,6 +151,11 @@ def _unreachable(pipeline: Pipeline) -> Iterator[Finding]:
 
 
 def _shallow(pipeline: Pipeline) -> Iterator[Finding]:
+    for scope in (one for one in pipeline.stages if isinstance(one, Scope)):
+        if scope.breadth < EVERYTHING:
+            numbers = f"{scope.k:g} wanted, {scope.breadth:g} looked at"
+            yield _found("candidates first", numbers, f"{scope.breadth:g}", scope.places)
+        return  # its numbers replace the depth of the legs
     for leg in legs_of(pipeline.stages):
         depth = leg.deepest(pipeline.limit)
         if depth < pipeline.limit:
@@ -188,6 +200,22 @@ def _random_scores(pipeline: Pipeline, stage: Weighted) -> np.ndarray[Any, Any] 
         return stage.computed(columns)
     except KeyError:
         return None
+
+
+def _scoped(
+    pipeline: Pipeline, index: OpenIndex, asked: Sequence[str], traces: Sequence[Trace]
+) -> Iterator[Finding]:
+    """Searches in which a scope lets fewer chunks pass than wanted, although the index has more of them."""
+    scope = next((one for one in pipeline.stages if isinstance(one, Scope)), None)
+    if scope is None:
+        return
+    every = index.chunks(index.vector(index.embed(asked[0]), index.size).rows)
+    inside = sum(scope.lets_pass(one.path) for one in every)
+    legs = [leg for trace in traces for leg in trace.legs.values() if leg.name == VectorLeg.name]
+    short = [leg.hits.rows.size for leg in legs if leg.hits.rows.size < min(scope.k, inside)]
+    if short:
+        told = f"{len(short)} of {len(legs)} questions, {min(short)} of {scope.k:g} at the least"
+        yield _found("a scope that comes too late", told, f"{scope.breadth:g}", scope.places, inside)
 
 
 def _legs(pipeline: Pipeline, traces: Sequence[Trace]) -> Iterator[Finding]:

@@ -22,9 +22,10 @@ from workbench.records import Hits, Query, Rows, Trace, Vector
 from workbench.retrieval.columns import ColumnStage, Numbers
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.fusion import OneLeg, RankSum
-from workbench.retrieval.legs import Depth, KeywordLeg, VectorLeg
+from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import JoinedWords, UnicodeWords
+from workbench.retrieval.scope import EVERYTHING, scope
 from workbench_plugins.engines.museum import Answer, Made, Reports, Sides, SmallSearch, Specimen, small_memory
 from workbench_plugins.engines.presets import ENGINES, engine_pipeline
 from workbench_plugins.rerank import Rerank, reranked_order
@@ -72,26 +73,22 @@ class Partial(MemoryIndex):
 
     vectors_of: tuple[str, ...] = ("",)
     words_of: tuple[str, ...] = ("",)
-    before_the_cut = True
 
     def _only(self, hits: Hits, names: tuple[str, ...], limit: int) -> Hits:
         keep = [one.path.startswith(names) for one in self.chunks(hits.rows)]
         return replace(hits, rows=hits.rows[keep][:limit], raw=hits.raw[keep][:limit])
 
     def vector(self, query: Vector, limit: int) -> Hits:
-        fetched = self.size if self.before_the_cut else limit
-        return self._only(super().vector(query, fetched), self.vectors_of, limit)
+        return self._only(super().vector(query, self.size), self.vectors_of, limit)
 
     def keyword(self, query: Query, limit: int) -> Hits:
         return self._only(super().keyword(query, self.size), self.words_of, limit)
 
 
-def reaching(
-    vectors: tuple[str, ...], words: tuple[str, ...], index: MemoryIndex, before_the_cut: bool = True
-) -> MemoryIndex:
-    """The index with legs that reach these files; the vector leg may drop others after its cut."""
+def reaching(vectors: tuple[str, ...], words: tuple[str, ...], index: MemoryIndex) -> MemoryIndex:
+    """The index with legs that reach these files."""
     made = Partial(index.store, index.embedder)
-    made.vectors_of, made.words_of, made.before_the_cut = vectors, words, before_the_cut
+    made.vectors_of, made.words_of = vectors, words
     return made
 
 
@@ -321,6 +318,11 @@ def prefixed(name: str, *adds: str) -> Specimen:
     return TOLD.stored(name, VECTORS, shipped, fixed)
 
 
+def scoped(k: float, breadth: float | None = None) -> Pipeline:
+    """The vector leg within the folder `notes/`: k candidates first and the filter after, or further."""
+    return VECTORS.with_new_stage(scope(k, "notes/", breadth), before=Union.slot)
+
+
 ONE_NOTE = MinScore(0.5, of="rerank_score")
 JUDGED_AT = MinScore(0.9, of="rerank_score")
 
@@ -375,12 +377,8 @@ SPECIMENS = (
     TOLD.searched("qmd-expansion-loses-the-word", WORDS.with_stage(Filler("OR")), WORDS),
     TOLD.fused("graphiti-k-of-one", RankSum(k=0), RankSum(k=60)),
     paged(TOLD.searched("weaviate-page-two", PAGES[0], PAGES[1], _distinct)),
-    TOLD.stored(
-        "qmd-filter-after-top-k",
-        VECTORS.with_stage(VectorLeg(Depth(1, 3))),
-        {"made": partial(reaching, ("notes/",), ("notes/",), before_the_cut=False)}.items(),
-        {"made": partial(reaching, ("notes/",), ("notes/",))}.items(),
-    ),
+    TOLD.searched("qmd-filter-after-top-k", scoped(3), scoped(3, EVERYTHING)),
+    TOLD.searched("pgvector-breadth-before-the-filter", scoped(2, 3), scoped(2, 6)),
     TOLD.stored(
         "arcana-rank-without-match",
         WORDS.with_stage(UnicodeWords("AND")),
