@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: lab test types suite bench html slides pictures clean
 
 lab: $(LAB)
-	$(BIN)/workbench lab
+	@$(BIN)/workbench lab
 
 # The search reads the sample memory word by word once, for all test processes. Without a floor it returns something.
 # A test that fails is tried a second time: some drive a browser, servers and signals, and the machine may be busy.
@@ -73,13 +73,22 @@ pictures: html
 	$(BIN)/python -m docs.pictures
 	$(BIN)/python -m docs.moving
 
+# Shows one line with the seconds that have passed, while the shell command after it runs.
+define waiting
+@(test -t 1 || exec echo '$(1)'; s=0; while kill -0 $$$$ 2>/dev/null; do \
+  printf '\r%s: %d s ' '$(1)' $$s; s=$$((s + 1)); sleep 1; done) & ticking=$$!;
+endef
+define waited
+code=$$?; kill $$ticking 2>/dev/null; test ! -t 1 || echo; exit $$code
+endef
+
 # uv chooses PyTorch's build, is fast, and checks the hashes of requirements.lock, which has all packages but torch.
 # Where it cannot install, pip does, with your settings of pip.
 define install
-@echo "Installing the workbench ($(1)) in .venv: one to six minutes, about $(2) GB of disk."
-@$(BIN)/uv pip install --python $(BIN)/python --constraint constraints.txt --constraint requirements.lock --editable '.[$(1)]' || { \
-  echo "uv could not install the packages (reason above). Now pip tries, with your settings of pip."; \
-  $(BIN)/pip install --constraint constraints.txt --editable '.[$(1)]'; }
+$(call waiting,Installing ($(1)) in .venv$(,) one to six minutes$(,) $(2) GB of disk) \
+$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --constraint requirements.lock --editable '.[$(1)]' || { \
+  echo; echo "uv could not install the packages (reason above). Now pip tries, with your settings of pip."; \
+  $(BIN)/pip install --quiet --constraint constraints.txt --editable '.[$(1)]'; }; $(waited)
 @touch $@
 endef
 
@@ -96,14 +105,13 @@ $(PEERS): $(TEST) pyproject.toml
 .venv/with-torch: constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "$(PYTHON) is older than 3.11. Name a newer one: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
-	@echo "Setting up .venv with PyTorch (TORCH=$(TORCH))."
-	@$(PYTHON) -m venv .venv
-	@$(BIN)/pip install --quiet uv==0.13.9
-	@UV_HTTP_RETRIES=1 $(BIN)/uv pip install --python $(BIN)/python --torch-backend $(TORCH) \
-	  --constraint constraints.txt torch || { \
-	  echo "PyTorch's own builds cannot be reached from here (reason above), so pip takes torch from your"; \
+	$(call waiting,Setting up .venv with PyTorch (TORCH=$(TORCH))) \
+	$(PYTHON) -m venv .venv && $(BIN)/pip install --quiet uv==0.13.9 && { \
+	  UV_HTTP_RETRIES=1 $(BIN)/uv pip install --quiet --python $(BIN)/python --torch-backend $(TORCH) \
+	    --constraint constraints.txt torch || { \
+	  echo; echo "PyTorch's own builds cannot be reached from here (reason above), so pip takes torch from your"; \
 	  echo "package index. For Linux, most indexes have the build with CUDA: 2.7 GB of downloads."; \
-	  $(BIN)/pip install --quiet --constraint constraints.txt torch; }
+	  $(BIN)/pip install --quiet --constraint constraints.txt torch; }; }; $(waited)
 	@touch $@
 
 clean:

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
 import zipfile
 from collections.abc import Iterator
@@ -267,6 +268,16 @@ def test_the_lab_is_copied_beside_nothing_and_opens(installed: Installed, served
     assert "294 chunks" not in said
     assert json.loads(served.get("/api"))["version"]
     assert contents(folder)[FIRST] == (PROJECT / FIRST).read_bytes()
+
+
+def test_the_lab_ends_with_one_line_that_names_the_address_to_open(served: Served) -> None:
+    while not (last := served.log.read_text().splitlines()[-1]).startswith("Open "):
+        assert served.command.is_running()
+        time.sleep(0.1)
+    address = f"{served.url}/lab/tree/{Path(FIRST).name}?token="
+    assert re.fullmatch(rf"Open {re.escape(address)}\w{{48}}", last)
+    with urllib.request.urlopen(last.removeprefix("Open "), timeout=300) as answer:
+        assert b"JupyterLab" in answer.read()
 
 
 def test_the_command_keeps_no_model_while_jupyterlab_runs(served: Served) -> None:

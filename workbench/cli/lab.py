@@ -5,12 +5,15 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import secrets
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from threading import Thread
 from typing import Annotated
 
 import typer
@@ -48,14 +51,46 @@ def launch(folder: Path, notebook: str, port: int, browser: bool) -> int:
     It starts in an empty folder, since it runs a `voila.py` and a `jupyter_config.py` of the current one.
     """
     with tempfile.TemporaryDirectory() as settings:
-        command = [*command_line(folder, notebook, port), *([] if browser else ["--no-browser"])]
-        return serve(command, environment(Path(settings)), Path(settings))
+        quiet = [
+            "--ServerApp.log_level=ERROR",
+            "--LabApp.log_level=ERROR",
+            *([] if browser else ["--no-browser"]),
+        ]
+        # JupyterLab prints five lines about a token of its own making, and none about one that it is given.
+        token = os.environ.get("JUPYTER_TOKEN") or secrets.token_hex(24)
+        return serve(
+            [*command_line(folder, notebook, port), *quiet],
+            {**environment(Path(settings)), "JUPYTER_TOKEN": token},
+            Path(settings),
+            lambda running: _say_the_address(running, notebook),
+        )
 
 
-def serve(command: list[str], variables: Mapping[str, str], folder: Path | None = None) -> int:
+def _say_the_address(running: subprocess.Popen[bytes], notebook: str) -> None:
+    """Prints the address of `notebook` as soon as the server has written down where it listens."""
+    from jupyter_core.paths import jupyter_runtime_dir
+
+    written = Path(jupyter_runtime_dir()) / f"jpserver-{running.pid}.json"
+    while running.poll() is None:
+        try:
+            server = json.loads(written.read_text(encoding="utf-8"))
+        except (OSError, ValueError):  # not there yet, or half written
+            time.sleep(0.1)
+            continue
+        address = f"{server['url']}lab/tree/{notebook}?token={server['token']}"
+        print(f"Open {address}", file=sys.stderr, flush=True)  # `print_error` would hide the token
+        return
+
+
+def serve(
+    command: list[str],
+    variables: Mapping[str, str],
+    folder: Path | None = None,
+    started: Callable[[subprocess.Popen[bytes]], None] | None = None,
+) -> int:
     """Runs a command until it ends, or until this process is ended; returns its exit code.
 
-    It starts in `folder`, or in the current one.
+    It starts in `folder`, or in the current one. `started` is called beside it, in a thread.
 
     An interrupt is the command's alone: a terminal sends it to both, and JupyterLab asks whether it is meant.
     Neither the command nor what it starts, such as a kernel, imports from the current folder: a memory may
@@ -63,6 +98,8 @@ def serve(command: list[str], variables: Mapping[str, str], folder: Path | None 
     """
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     with subprocess.Popen(command, env={**variables, "PYTHONSAFEPATH": "1"}, cwd=folder) as running:
+        if started is not None:
+            Thread(target=started, args=(running,), daemon=True).start()
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             return running.wait()
