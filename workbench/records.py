@@ -438,10 +438,10 @@ class Trace(Tabular):
 
     `columns` hold float64 with NaN for absent: for each leg `<leg>_raw` as the engine gave it, `<leg>_rank`
     from 1 and `<leg>_relevance` with larger better, then what the stages computed. `scales` says what the
-    numbers of a column mean. `dropped` holds the index of the stage that dropped the row, or KEPT, and
-    `cutoffs` what each cut-off stage compared, by the index of the stage. `order` lists rows best first,
-    ranked by the column `ranked_by`. `moments` holds the state after each stage that ran. `layout` is the
-    layout of the index that was searched.
+    numbers of a column mean, and `names` what a person reads in place of a column's own name. `dropped` holds
+    the index of the stage that dropped the row, or KEPT, and `cutoffs` what each cut-off stage compared, by
+    the index of the stage. `order` lists rows best first, ranked by the column `ranked_by`. `moments` holds
+    the state after each stage that ran. `layout` is the layout of the index that was searched.
     """
 
     question: str
@@ -461,6 +461,7 @@ class Trace(Tabular):
     notes: tuple[str, ...] = ()
     layout: Any = None
     moments: tuple[Moment, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """One line; `workbench.show` prints all, and a notebook shows all."""
@@ -586,10 +587,15 @@ class Trace(Tabular):
         return f"Dropped: {', '.join(told)}." if told else ""
 
     def numbers(self) -> list[Part]:
-        """The queries, a table of the results with the number of each leg, and what was dropped."""
+        """The queries, a table of the results with the number of each leg, and what was dropped.
+
+        Where the score has parts that are not the legs' own numbers, another table has those.
+        """
         parts: list[Part] = [Line(line, "dim") for line in self.asked_lines()]
         if self.results:
             parts.append(self.candidates_table(self.results))
+        if self.results and self._named_parts:
+            parts += ["", "The parts of the score", self._parts_table(self.results), ""]
         return [*parts, *self.outcome_lines()]
 
     def asked_lines(self) -> list[str]:
@@ -622,19 +628,42 @@ class Trace(Tabular):
         texts += [Column("fate"), Column("why")] if fates else []
         return Table("", [*numbers("#", *map(self._head, patterns)), *texts], rows)
 
+    def _parts_table(self, candidates: Sequence[Candidate]) -> Table:
+        """One line per candidate: its score, and the parts that have names of their own."""
+        shown = [self.ranked_by, *self._named_parts]
+        rows = [
+            (str(place), *(_number(found.numbers[name], ".3f") for name in shown), found.chunk.place)
+            for place, found in enumerate(candidates, 1)
+        ]
+        return Table("", [*numbers("#", *map(self._head, shown)), Column("chunk", "whole")], rows)
+
+    @property
+    def _named_parts(self) -> list[str]:
+        """The columns of scores that have names of their own: they are not the numbers of the legs."""
+        return [name for name in self.columns if name.endswith("_score") and name in self.names]
+
     def _number_patterns(self) -> dict[str, str]:
         """The columns that a table of candidates shows, with the pattern of each."""
         shown = {self.ranked_by: ".3f", "score": ".3f"}
         for leg in sorted(self.legs, key=lambda name: name != "vector"):
-            shown |= {f"{leg}_score": ".3f", f"{leg}_rank": ".0f"}
+            shown |= {self._ranked_number(leg): ".3f", f"{leg}_rank": ".0f"}
         return {name: pattern for name, pattern in shown.items() if name in self.columns}
+
+    def _ranked_number(self, leg: str) -> str:
+        """The column that the ranks of a leg are the ranks of: its score, unless that has another name."""
+        if f"{leg}_score" not in self.names:
+            return f"{leg}_score"
+        return f"{leg}_cosine" if f"{leg}_cosine" in self.columns else f"{leg}_relevance"
 
     def _head(self, column: str) -> str:
         """The head of a column: its name, and under it the scale that the stage which computed it names."""
         leg, _, what = column.rpartition("_")
         if what == "rank":
-            named = f"{leg}_score" in self.columns  # the score of the leg, beside it, names the leg
+            named = self._ranked_number(leg) in self.columns  # the number beside it names the leg
             return "\nrank" if named else f"{leg}\nrank"
+        if column in self.names:
+            first, _, rest = self.names[column].partition(" ")
+            return f"{first}\n{rest}"
         name = leg if leg in self.legs else column.replace("_", " ")
         return f"{name}\n{self.scales.get(column, what)}"
 

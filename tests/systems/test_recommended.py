@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from math import log
 from pathlib import Path
@@ -9,15 +10,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.commands import Run
+from tests.commands import PROJECT, Run
 from tests.extensions.memory_index import InMemoryIndex
 from tests.world import write
 from workbench.errors import InputError
+from workbench.measure.questions import QuestionSet
 from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.index import MemoryIndex
 from workbench.records import Fate
+from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import search
+from workbench.tables import ABSENT
 from workbench_plugins.recommended.layout import PassagesLayout, passages_of
 from workbench_plugins.recommended.passage_index import files_of
 from workbench_plugins.recommended.pipelines import RECOMMENDED, WEIGHTS, without_each
@@ -145,3 +149,41 @@ def test_a_line_beside_another_name_leads(question: str, path: str, leads: bool)
     laid = passages_of(PassagesLayout().of(InMemoryIndex(notes, {"kite": ("kite",)})))
     assert laid is not None
     assert (laid.name_lead(question, path) > 0) is leads
+
+
+def test_the_numbers_of_a_leg_order_as_its_ranks_do(sample: MemoryIndex, questions: QuestionSet) -> None:
+    """The cosine beside a rank is the one that was ranked, and not that of the best passage."""
+    for asked in questions.questions[::5]:
+        trace = search(asked.question, RECOMMENDED, sample)
+        table = trace.candidates_table(trace.candidates)
+        ranks = [place for place, head in enumerate(table.header) if head.endswith("rank")]
+        assert len(ranks) == 2
+        for place in ranks:
+            rows = [row for row in table.rows if row[place] != ABSENT]
+            assert rows
+            assert all(row[place - 1] != ABSENT for row in rows)
+            numbers = [float(row[place - 1]) for row in sorted(rows, key=lambda row: int(row[place]))]
+            assert numbers == sorted(numbers, reverse=True)
+
+
+def test_each_number_is_read_under_one_name_of_its_own(sample: MemoryIndex, toy: MemoryIndex) -> None:
+    for index in (sample, toy):
+        trace = search(QUESTION, RECOMMENDED, index)
+        outputs = [stage.output for stage in trace.stages if isinstance(stage, ColumnStage)]
+        names = [trace.names.get(output, output) for output in outputs]
+        assert len(set(names)) == len(names)
+    assert trace.names["vector_cosine"] == "whole chunk"  # without a model here
+
+
+def test_the_page_shows_a_question_as_the_command_prints_it(
+    run: Run, sample: MemoryIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(PROJECT)
+    page = (PROJECT / "docs" / "recommended.md").read_text(encoding="utf-8")
+    (question, target) = re.findall(r"`workbench explain \"(.*)\" -t (\S+) --details`", page)[0]
+    printed = run("explain", question, "-t", target, "--details", "--index", sample.name).out
+    blocks = re.findall(r"^```text\n(.*?)^```$", page, re.M | re.S)
+    assert len(blocks) == 8
+    at = printed.index(f"system {RECOMMENDED.name}, file {target}")
+    for line in "".join(blocks).splitlines():
+        at = printed.index(f"\n{line}\n", at)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from tests.home import Home
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.records import Candidate, DropKind, Fate, Stage, Trace
+from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.cutoff import EvidenceFloor, Limit, MinScore
 from workbench.retrieval.explain import Explanation, Verdict, explain
 from workbench.retrieval.index_adapters import CachedIndex
@@ -84,8 +86,19 @@ def check_lines(trace: Trace, verdict: Verdict, lines: Sequence[str]) -> None:
     assert len(dropping) == (candidate.drop is not None) + sum("brought back by" in line for line in lines)
     if candidate.drop is not None:
         assert f": the {candidate.drop.stage.slot.replace('_', ' ')} drops it" in dropping[-1]
-    for line in lines[1:]:
-        check_line(trace, candidate, line.strip())
+    for line in joined(lines[1:]):
+        check_line(trace, candidate, line)
+
+
+def joined(lines: Sequence[str]) -> list[str]:
+    """The lines without their margin, each formula in words with its numbers, which are the line below."""
+    found: list[str] = []
+    for line in map(str.strip, lines):
+        if line.startswith("= "):
+            found[-1] += f" {line}"
+        else:
+            found.append(line)
+    return found
 
 
 def check_line(trace: Trace, candidate: Candidate, line: str) -> None:
@@ -94,17 +107,37 @@ def check_line(trace: Trace, candidate: Candidate, line: str) -> None:
         assert (int(ending["position"]), int(ending["all"])) == (candidate.position, len(trace.chunks))
     elif not line.startswith("brought back by ") and re.search(r": the [a-z ]+ drops it|: passes the ", line):
         check_decision(trace, candidate, line)
-    elif (found := FORMULA.fullmatch(line)) and found["name"].replace(" ", "_") in trace.columns:
-        check_formula(candidate, found["name"].replace(" ", "_"), found["rest"])
+    elif (found := FORMULA.fullmatch(line)) and (column := column_of(trace, found["name"])):
+        check_formula(trace, candidate, column, found["rest"])
     else:
         assert re.match(r"[a-z]+ leg: |brought back by the |the model has read ", line), line
 
 
-def check_formula(candidate: Candidate, column: str, rest: str) -> None:
-    *expression, value = rest.split(" = ")
-    assert value == f"{candidate.numbers[column]:.4g}" or not expression
-    if expression:
-        assert evaluated(expression[0]) == pytest.approx(candidate.numbers[column], rel=0.0101, abs=1e-12)
+def column_of(trace: Trace, name: str) -> str:
+    """The computed column that a person reads under this name; empty if there is none."""
+    columns = (stage.output for stage in trace.stages if isinstance(stage, ColumnStage))
+    found = {trace.names.get(one, one.replace("_", " ")): one for one in columns}
+    return found.get(name, "")
+
+
+def check_formula(trace: Trace, candidate: Candidate, column: str, rest: str) -> None:
+    *expressions, value = rest.split(" = ")
+    assert value == f"{candidate.numbers[column]:.4g}" or not expressions
+    for expression in expressions:
+        computed = evaluated(in_numbers(trace, candidate, expression))
+        assert computed == pytest.approx(candidate.numbers[column], rel=0.0101, abs=1e-12)
+
+
+def in_numbers(trace: Trace, candidate: Candidate, expression: str) -> str:
+    """The expression with the number of each name: what the name says is what the formula reads."""
+    numbers: dict[str, float] = {}
+    for column, name in trace.names.items():
+        numbers[f"highest {name}"] = float(np.nanmax(trace.columns[column]))
+        if name not in numbers or math.isnan(numbers[name]):  # a leg may not have read it, and a stage did
+            numbers[name] = candidate.numbers[column]
+    for name in sorted(numbers, key=len, reverse=True):
+        expression = expression.replace(name, f"({numbers[name]!r})")
+    return expression
 
 
 def check_decision(trace: Trace, candidate: Candidate, line: str) -> None:

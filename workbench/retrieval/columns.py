@@ -138,10 +138,14 @@ class Stages(tuple[Stage, ...]):
 
 
 class PlainStage:
-    """Base of a stage that reads and writes no columns by default; `>>` joins it with others."""
+    """Base of a stage that reads and writes no columns by default; `>>` joins it with others.
+
+    `column_names` says what a person reads in place of the name of a column of this stage.
+    """
 
     slot: ClassVar[str]
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {}
+    column_names: ClassVar[Mapping[str, str]] = {}
 
     def __init_subclass__(cls, **card: Any) -> None:
         """Takes class attributes from the head of a class: `class Floor(PlainStage, slot="floor")`."""
@@ -163,6 +167,10 @@ class PlainStage:
     def writes(self) -> tuple[str, ...]:
         """The columns that this stage adds."""
         return ()
+
+    def called(self, context: Context) -> Mapping[str, str]:
+        """What the columns are called in one search: `column_names`, unless that depends on the index."""
+        return self.column_names
 
 
 @dataclass(frozen=True)
@@ -223,7 +231,8 @@ class ColumnStage(PlainStage):
         columns[self.output] = self.computed(columns)
         scales = {**trace.scales, self.output: self.scale} if self.scale else trace.scales
         notes = (*trace.notes, self.remark) if self.remark else trace.notes
-        return trace.with_changes(columns=columns, scales=scales, notes=notes)
+        names = {**trace.names, **called} if (called := self.called(context)) else trace.names
+        return trace.with_changes(columns=columns, scales=scales, names=names, notes=notes)
 
     def _checked_observations(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
         if not self.observed:

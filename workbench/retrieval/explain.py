@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import PurePosixPath
@@ -42,7 +43,9 @@ class Verdict:
         """The chunk with its fate, its rank in each leg, its formulas, and what each cut-off stage did."""
         lines = [one.line(trace.legs[one.leg].asked) for one in self.leg_ranks]
         if self.candidate is not None:
-            lines += [*formula_lines(trace, self.candidate), *decision_lines(trace, self.candidate)]
+            made = steps(trace, trace.chunks.index(self.chunk))
+            lines += [line for step in made for line in step.lines(trace.names)]
+            lines += decision_lines(trace, self.candidate)
         if self.chunk.read_share < 1:
             lines.append(f"the model read {self.chunk.read_share:.0%} of this chunk")
         return [f"{self.chunk.place}: {self.fate}", *(f"  {line}" for line in lines)]
@@ -53,7 +56,8 @@ class Verdict:
         if self.candidate is None:
             return lines
         row = trace.chunks.index(self.chunk)
-        lines += [str(step) for step in steps(trace, row) if step.column == trace.ranked_by]
+        scores = (step for step in steps(trace, row) if step.column == trace.ranked_by)
+        lines += [line for step in scores for line in step.lines(trace.names)]
         dropped = [str(one) for one in decisions(trace, row) if one.outcome is StageOutcome.DROPPED]
         place = f"position {self.candidate.position} of {len(trace.chunks)} candidates"
         return [*lines, *dropped[-1:], place]
@@ -284,9 +288,22 @@ class Step:
 
     def __str__(self) -> str:
         """The column, its formula and its value: `score = 0.7 × 0.438 + 0.3 × 0 = 0.307`."""
+        return f"{self.column.replace('_', ' ')} = {self._numbers}"
+
+    @property
+    def _numbers(self) -> str:
         value = f"{self.formula.value:.4g}"
         equals = "" if self.formula.text == value else f" = {value}"
-        return f"{self.column.replace('_', ' ')} = {self.formula}{equals}"
+        return f"{self.formula}{equals}"
+
+    def lines(self, names: Mapping[str, str]) -> list[str]:
+        """The formula with the names of its numbers, if they have some, and below it with the numbers."""
+        words, name = self.formula.in_words(names), names.get(self.column, self.column.replace("_", " "))
+        if words == self.formula.text:
+            return [f"{name} = {self._numbers}"]
+        if self._numbers == self.formula.text:
+            return [f"{name} = {words} = {self._numbers}"]
+        return [f"{name} = {words}", f"{' ' * len(name)} = {self._numbers}"]
 
 
 def steps(trace: Trace, row: int, digits: int = 4) -> list[Step]:

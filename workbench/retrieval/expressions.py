@@ -62,9 +62,11 @@ class Expression(NDArrayOperatorsMixin):
     a number; `parameter`, of its name and number; `column`, of its name; `statistic`, of a function and a
     column's name; `whole`, of a function that makes a new column of a column, and that column's name.
 
-    A `plain` expression is a condition, or is computed from numbers in the code alone: it is printed as one
-    number. `guards` notes each condition on which the formula branched in Python, and how it turned out: with
-    other parameters the formula holds only as long as that is the same. `digits` are those of the text.
+    A number that `in_row` read of a column keeps the name of the column in `read_from`, and the name of the
+    statistic before it if it is one. A `plain` expression is a condition, or is computed from numbers in the
+    code alone: it is printed as one number. `guards` notes each condition on which the formula branched in
+    Python, and how it turned out: with other parameters the formula holds only as long as that is the same.
+    `digits` are those of the text.
     """
 
     operation: str
@@ -72,6 +74,7 @@ class Expression(NDArrayOperatorsMixin):
     guards: list[Any] = field(default_factory=list, repr=False)
     plain: bool = False
     digits: int = 4
+    read_from: tuple[str, ...] = ()
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **_: Any) -> Expression:
         name = ufunc.__name__
@@ -139,7 +142,8 @@ class Expression(NDArrayOperatorsMixin):
         if self.operation in NUMBERS:
             return self
         if self.operation in READING:
-            return constant(self._read(columns, row))
+            statistic = (STATISTICS.get(one, "") for one in self.inputs[:-1])
+            return Expression("number", (self._read(columns, row),), read_from=(*statistic, self.inputs[-1]))
         if self.operation == "where":
             condition, yes, no = self.inputs
             taken = yes if condition._in_row(columns, row, made)._computed(None) else no
@@ -166,12 +170,24 @@ class Expression(NDArrayOperatorsMixin):
     def __str__(self) -> str:
         return self.text
 
-    def _text(self, digits: int | None = None) -> Text:
+    def in_words(self, names: Mapping[str, str]) -> str:
+        """The formula of one row, with the names of columns in place of numbers that were read of them.
+
+        >>> number = constant(3) + Expression("number", (0.5931,), read_from=("vector_score",))
+        >>> print(number.in_words({"vector_score": "best passage"}))
+        3 + best passage
+        """
+        return self._text(names=names)[0]
+
+    def _text(self, digits: int | None = None, names: Mapping[str, str] | None = None) -> Text:
         digits = digits or self.digits
         if self.operation in WRITERS:
-            return WRITERS[self.operation](*[one._text(digits) for one in self.inputs])
+            return WRITERS[self.operation](*[one._text(digits, names) for one in self.inputs])
         if self.operation == "where":
-            return self._taken()._text(digits)
+            return self._taken()._text(digits, names)
+        if self.read_from and names and self.read_from[-1] in names:
+            *statistic, column = self.read_from
+            return " ".join([*(SPOKEN.get(one, one) for one in statistic), names[column]]), ATOM
         if self.operation in READING:
             return str(self.inputs[-1]), ATOM
         text = number_text(self.value, digits)
@@ -232,6 +248,10 @@ def over_present(reduce: Callable[[Floats], Any], column: Floats) -> Any:
 
 STATISTICS: dict[Callable[..., Any], str] = {np.min: "min", np.max: "max"}
 """The statistics that `pipeline.js` has, with their names there. A feature adds its own."""
+
+
+SPOKEN = {"min": "lowest", "max": "highest"}
+"""The names of statistics in a sentence."""
 
 
 def _infix(symbol: str, level: int) -> Callable[[Text, Text], Text]:

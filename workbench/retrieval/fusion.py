@@ -157,8 +157,12 @@ class WeightedSum(Weighted, scale="weighted sum"):
 
     @property
     def description(self) -> str:
-        parts = " + ".join(f"{weight:g} × {leg} score" for leg, weight in self.weights.items())
+        parts = " + ".join(f"{weight:g} × {self.score_name(leg)}" for leg, weight in self.weights.items())
         return f"score = {parts}, where absent counts as {self.absent:g}"
+
+    def score_name(self, leg: str) -> str:
+        """What the score of a leg is called."""
+        return f"{leg} score"
 
     def share(self, leg: str) -> float:
         """The share of the score that a candidate lacks if the leg did not bring it, and absent counts as 0.

@@ -58,7 +58,8 @@ class LegRank:
 
     `number` names `raw`. `missing` are the clauses of the query that the chunk does not match; only a keyword
     leg knows them. `beyond` says what is unknown of a chunk that the leg does not list. `outside` is the
-    scope that the chunk is not in; `passing` is how many of the first `depth` chunks a scope let pass.
+    scope that the chunk is not in; `passing` is how many of the first `depth` chunks a scope let pass. `of`
+    is what `raw` was computed from, if that is not the chunk itself.
     """
 
     leg: str
@@ -71,6 +72,7 @@ class LegRank:
     beyond: str = ""
     outside: str = ""
     passing: int | None = None
+    of: str = ""
 
     @property
     def brought(self) -> bool:
@@ -89,7 +91,7 @@ class LegRank:
             reason = f": it does not find {lacks}" if lacks else ", the question has no word to match"
             verb = "matches" if self.matched == 1 else "match"
             return f"{leg}: no match{reason} ({counted(self.matched, 'chunk')} {verb})"
-        raw = f"{self.number} {self.raw:.4g}"
+        raw = f"{self.number} {self.raw:.4g}" + (f" of {self.of}" if self.of else "")
         pool = "" if self.brought else f", {self._why_not}"
         place = f"{leg}: rank {self.rank} of {self.matched}, {raw}{pool}"
         return place + (f", without a match for {lacks}" if lacks else "")

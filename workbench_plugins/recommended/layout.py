@@ -101,6 +101,11 @@ class PassageIndex(IndexAdapter):
         scan = self.passages.scan
         return self.inner.vector(query, limit) if scan is None else scan.nearest(query, limit)
 
+    @property
+    def has_means(self) -> bool:
+        """Whether the vector leg compares the means of passages, and not the chunks' own vectors."""
+        return self.passages.scan is not None
+
     # What the stages observe
 
     def keyword_scores(self, question: str, rows: Rows) -> tuple[Floats, float]:

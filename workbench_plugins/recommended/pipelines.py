@@ -19,17 +19,21 @@ from workbench.memory.embedding.local import LocalEmbedder, Windowed
 from workbench.retrieval.cutoff import Limit, Order
 from workbench.retrieval.fusion import WeightedSum
 from workbench.retrieval.index_adapters import memoized
-from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg
+from workbench.retrieval.legs import Depth, Union
 from workbench.retrieval.pipeline import Pipeline, Source
 from workbench_plugins.recommended.layout import PassagesLayout, word_embedder
 from workbench_plugins.recommended.stages import (
     Answerable,
     BestOfFile,
     Calibration,
+    ChunkCosine,
     ContentWords,
+    EvidenceSum,
     KeywordShare,
     LateInteraction,
+    MeanLeg,
     PassageCosine,
+    StemLeg,
     Support,
     TitleShare,
     accepting,
@@ -40,7 +44,12 @@ from workbench_plugins.rerank import RerankerKind, RerankerOfIndex
 WORDS, NEAR = Depth(multiplier=60, cap=60), Depth(multiplier=100, cap=100)
 """Chunks that each leg brings, so that late interaction reads a bounded number of them. A chunk's own vector
 knows less than the words of its parts, so the vector leg brings more."""
-SOURCE = Source("this workbench", "0.1.0", "workbench_plugins/recommended/pipelines.py")
+SOURCE = Source(
+    "this workbench",
+    "0.1.0",
+    "workbench_plugins/recommended/pipelines.py",
+    note="docs/recommended.md leads one question through these stages.",
+)
 FILE = Path(__file__).parent / "weights.json"
 
 
@@ -70,14 +79,15 @@ def recommended(weights: FittedWeights) -> Pipeline:
     return Pipeline(
         "recommended",
         ContentWords()
-        >> KeywordLeg(WORDS)
-        >> VectorLeg(NEAR)
+        >> StemLeg(WORDS)
+        >> MeanLeg(NEAR)
         >> Union()
+        >> ChunkCosine()
         >> KeywordShare()
         >> PassageCosine()
         >> TitleShare()
         >> LateInteraction()
-        >> WeightedSum(score.pop("vector"), score.pop("keyword"), more=tuple(sorted(score.items())))
+        >> EvidenceSum(score.pop("vector"), score.pop("keyword"), more=tuple(sorted(score.items())))
         >> Order()
         >> BestOfFile()
         >> Support()
@@ -109,7 +119,7 @@ def _without_part(fusion: WeightedSum, part: str) -> Pipeline:
     total = sum(left.values())
     shares = {name: weight / total for name, weight in left.items()}
     vector, keyword = shares.pop("vector"), shares.pop("keyword")
-    changed = WeightedSum(vector=vector, keyword=keyword, more=tuple(shares.items()))
+    changed = replace(fusion, vector=vector, keyword=keyword, more=tuple(shares.items()))
     return replace(RECOMMENDED.with_stage(changed), name=f"without {part}")
 
 

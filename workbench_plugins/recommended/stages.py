@@ -13,10 +13,12 @@ import numpy as np
 
 from workbench.contracts import Context
 from workbench.errors import InputError
-from workbench.records import KEPT, DropKind, Floats, Threshold, Trace
+from workbench.records import KEPT, DropKind, Floats, Rows, Threshold, Trace
 from workbench.retrieval.columns import ColumnStage, Names, Numbers, PlainStage, filled
 from workbench.retrieval.cutoff import MinScore, dropped
 from workbench.retrieval.formula_export import step
+from workbench.retrieval.fusion import WeightedSum
+from workbench.retrieval.legs import KeywordLeg, LegRank, VectorLeg
 from workbench.retrieval.query import PrunedUnicodeWords, unicode_words
 from workbench_plugins.recommended.keywords import content_stems
 from workbench_plugins.recommended.layout import PassageIndex, passages_of
@@ -25,6 +27,10 @@ NO_WORDS = (
     "The model of this index gives no vectors of single words here, so the cosine of the whole chunk takes "
     "the place of late interaction."
 )
+
+
+MEAN, WHOLE = "mean of passages", "whole chunk"
+"""What the vector leg compares with a model on this machine, and without one."""
 
 
 def _passages(context: Context) -> PassageIndex:
@@ -55,11 +61,64 @@ class ContentWords(PrunedUnicodeWords):
 
 
 @dataclass(frozen=True)
+class StemLeg(KeywordLeg):
+    """The keyword leg of an index in passages, which counts stems."""
+
+    column_names: ClassVar[Mapping[str, str]] = {"keyword_relevance": "BM25 of the chunk"}
+
+    @property
+    def description(self) -> str:
+        return f"keyword leg: BM25 over stems, {self.depth}"
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        found = super().run(trace, context)
+        return found.with_changes(names={**found.names, **self.column_names})
+
+
+@dataclass(frozen=True)
+class MeanLeg(VectorLeg):
+    """The vector leg of an index in passages: it compares the mean of a chunk's passages.
+
+    Without a model on this machine it compares the chunk's own vector.
+    """
+
+    @property
+    def description(self) -> str:
+        return f"vector leg: the nearest chunks by the cosine of the mean of their passages, {self.depth}"
+
+    def leg_ranks(self, trace: Trace, context: Context, rows: Rows) -> list[LegRank]:
+        of = f"the {MEAN if _passages(context).has_means else WHOLE}".replace("mean of", "mean of its")
+        return [replace(one, of=of) for one in super().leg_ranks(trace, context, rows)]
+
+
+@dataclass(frozen=True)
+class EvidenceSum(WeightedSum):
+    """The weighted sum of the four scores, under the names that they have here."""
+
+    SCORES: ClassVar[Mapping[str, str]] = {
+        "vector": "best passage",
+        "keyword": "keyword share",
+        "late": "late interaction",
+        "title": "title share",
+    }
+
+    def score_name(self, leg: str) -> str:
+        return self.SCORES.get(leg, super().score_name(leg))
+
+
+@dataclass(frozen=True)
 class KeywordShare(
     ColumnStage,
     slot="keyword_score",
     scale="share of the most",
     observed=("keyword_beyond", "keyword_most", "file_bm25", "file_most"),
+    column_names={
+        "keyword_score": "keyword share",
+        "keyword_beyond": "BM25 of the chunk",
+        "keyword_most": "the most for a chunk",
+        "file_bm25": "BM25 of its file",
+        "file_most": "the most for a file",
+    },
 ):
     """BM25 over stems, of the chunk and of its file, each as a share of the most that there could be.
 
@@ -68,7 +127,7 @@ class KeywordShare(
     """
 
     description: ClassVar[str] = (
-        "keyword score = mean of BM25 of the chunk and BM25 of its file, each / the most that this question "
+        "keyword share = mean of BM25 of the chunk and BM25 of its file, each / the most that this question "
         "could score, also beyond the leg's depth"
     )
 
@@ -90,11 +149,20 @@ class KeywordShare(
 
 
 @dataclass(frozen=True)
-class TitleShare(ColumnStage, slot="title_score", scale="share of words", observed=("title_words",)):
+class TitleShare(
+    ColumnStage,
+    slot="title_score",
+    scale="share of words",
+    observed=("title_words",),
+    column_names={
+        "title_score": "title share",
+        "title_words": "share of the question's words, by rarity, in title and path",
+    },
+):
     """The share of the question's words, by their rarity, that the file's title and path have."""
 
     description: ClassVar[str] = (
-        "title score = share of the question's words, by rarity, in the file's title and path"
+        "title share = share of the question's words, by rarity, in the file's title and path"
     )
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
@@ -105,23 +173,56 @@ class TitleShare(ColumnStage, slot="title_score", scale="share of words", observ
 
 
 @dataclass(frozen=True)
-class PassageCosine(ColumnStage, slot="vector_score", scale="cosine", observed=("passage_cosine",)):
-    """The vector score: the cosine of the question with the best passage of the chunk.
+class ChunkCosine(
+    ColumnStage,
+    slot="vector_cosine",
+    scale="cosine",
+    present="vector_rank",
+    column_names={"vector_cosine": MEAN, "vector_raw": "cosine distance"},
+):
+    """The cosine of the question with what the vector leg compares: the mean of the chunk's passages.
+
+    Without a model on this machine that is the chunk's own vector. A chunk of the keyword leg alone has none.
+    """
+
+    description: ClassVar[str] = "mean of passages = 1 - cosine distance of the vector leg"
+
+    def called(self, context: Context) -> Mapping[str, str]:
+        has_means = _passages(context).has_means
+        return self.column_names if has_means else {**self.column_names, "vector_cosine": WHOLE}
+
+    def formula(self, of: Numbers) -> Any:
+        return 1 - of["vector_raw"]
+
+
+@dataclass(frozen=True)
+class PassageCosine(
+    ColumnStage,
+    slot="vector_score",
+    scale="cosine",
+    observed=("passage_cosine",),
+    column_names={"vector_score": "best passage", "passage_cosine": "highest cosine among its passages"},
+):
+    """The best passage: the cosine of the question with the best passage of the chunk.
 
     A passage is 24 word pieces, read within their window, so that one sentence can answer alone. Without a
     model on this machine the cosine of the whole chunk takes its place, and 0 if that is unknown.
     """
 
     description: ClassVar[str] = (
-        "vector score = the cosine of the question with the chunk's best passage of words"
+        "best passage = the cosine of the question with the chunk's best passage of words"
     )
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
         return {"passage_cosine": _passages(context).cosines(context.vector(), trace.rows)}
 
+    def called(self, context: Context) -> Mapping[str, str]:
+        has_words = _passages(context).passages.words is not None
+        return self.column_names if has_words else {"vector_score": f"{WHOLE}, or 0"}
+
     def formula(self, of: Numbers) -> Any:
         best = of["passage_cosine"]
-        return filled(np.where(np.isnan(best), 1 - of["vector_raw"], best), 0.0)
+        return filled(np.where(np.isnan(best), of["vector_cosine"], best), 0.0)
 
 
 @dataclass(frozen=True)
@@ -131,6 +232,11 @@ class LateInteraction(
     output="late_score",
     scale="mean cosine of words",
     observed=("max_sim", "rare_words"),
+    column_names={
+        "late_score": "late interaction",
+        "max_sim": "mean, by rarity, of the best cosine of each word of the question",
+        "rare_words": "match of the two rarest words",
+    },
 ):
     """Each content word of the question looks for its best word in the chunk; the mean of their cosines.
 
@@ -139,7 +245,7 @@ class LateInteraction(
     """
 
     description: ClassVar[str] = (
-        "late score = mean over the question's content words, by rarity, of the cosine of the best word of "
+        "late interaction = mean over the question's content words, by rarity, of the best word's cosine in "
         "the chunk"
     )
 
@@ -189,13 +295,13 @@ CLEAR = 0.4
 
 
 @dataclass(frozen=True)
-class Support(ColumnStage, slot="support", scale="sum of cosines"):
+class Support(ColumnStage, slot="support", scale="sum of cosines", column_names={"support": "support"}):
     """How much a chunk supports an answer: its meaning and the question's rare words, in one place.
 
     Evidence in two chunks is no answer: the right subject in one, and the rare words in another.
     """
 
-    description: ClassVar[str] = "support = vector score + 2 × the match of the question's two rarest words"
+    description: ClassVar[str] = "support = best passage + 2 × the match of the question's two rarest words"
 
     def formula(self, of: Numbers) -> Any:
         return of["vector_score"] + 2 * of["rare_words"]
@@ -227,7 +333,13 @@ class Calibration:
 
 
 @dataclass(frozen=True)
-class Answerable(ColumnStage, slot="answerable", scale="probability", observed=("calibrated", "other_name")):
+class Answerable(
+    ColumnStage,
+    slot="answerable",
+    scale="probability",
+    observed=("calibrated", "other_name"),
+    column_names={"other_name": "other name"},
+):
     """The probability that anything here answers the question, the same for every candidate.
 
     It looks at the most support of a candidate, at the cosine of the nearest chunk's own vector, and at
@@ -264,7 +376,7 @@ class Answerable(ColumnStage, slot="answerable", scale="probability", observed=(
         weight = {name: of.constant(value) for name, value in self.calibration.weights}
         weight = weight or dict.fromkeys(FEATURES, of.constant(0.0))
         log_odds = weight["intercept"] + weight["support"] * of.greatest("support")
-        log_odds = log_odds + weight["nearest"] * filled(1 - of.least("vector_raw"), 0.0)
+        log_odds = log_odds + weight["nearest"] * filled(of.greatest("vector_cosine"), 0.0)
         log_odds = log_odds + weight["other_name"] * of["other_name"]
         return np.where(np.isnan(of["calibrated"]), 1.0, 1 / (1 + np.exp(-log_odds)))
 
