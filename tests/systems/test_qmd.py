@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,17 +12,26 @@ import pytest
 import yaml
 
 from tests import world
+from tests.adapters.openclaw_releases import traced
 from tests.told import Told, failing, saying, server
 from tests.world import compiled
 from workbench.memory.files import list_files
 from workbench.memory.index import MemoryIndex
 from workbench.records import Chunk, Hits, Trace
+from workbench.retrieval.columns import Columns
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.catalogue import indexing
 from workbench_plugins.engines.museum import small_memory
 from workbench_plugins.providers.reranking import Service
 from workbench_plugins.qmd.pipelines import NO_MODELS, NO_RERANK, OLDER, WITH_KEYWORDS, with_models
-from workbench_plugins.qmd.qmd_fusion import best_piece, blend, top_rank_bonus
+from workbench_plugins.qmd.qmd_fusion import (
+    ASKED_IN_ORDER,
+    FUSED,
+    BonusRankSum,
+    best_piece,
+    blend,
+    top_rank_bonus,
+)
 from workbench_plugins.qmd.qmd_legs import (
     Expansion,
     Fallback,
@@ -172,6 +182,20 @@ def test_the_bonus_is_for_the_best_rank_in_any_list(toy: MemoryIndex) -> None:
     assert (first["keyword_rank"], first["vector_rank"], first["hyde_rank"]) == (1, 1, 1)
     assert first["score"] == pytest.approx(2 / 61 + 2 / 61 + 1 / 61 + 0.05)
     assert top_rank_bonus(np.array([1.0, 2.0, 3.0, 4.0])).tolist() == [0.05, 0.02, 0.02, 0.0]
+
+
+@pytest.mark.parametrize("record", json.loads((Path(__file__).parent / "qmd_fusions.json").read_text()))
+def test_equal_scores_keep_the_order_of_the_walk_through_the_lists(record: dict[str, Any]) -> None:
+    """What reciprocalRankFusion of qmd 2.8.3 returned for five lists each, all of them with equal scores."""
+    ids = sorted({one for some in record["lists"] for one in some})
+    columns = {
+        f"{leg}_rank": np.array([some.index(one) + 1 if one in some else np.nan for one in ids], float)
+        for leg, some in zip(ASKED_IN_ORDER, record["lists"], strict=True)
+    }
+    columns["score"] = BonusRankSum().formula(Columns(columns))
+    chunks = [Chunk(one, one, "", 1, 1, one) for one in ids]
+    order = FUSED.rows(traced(chunks, columns))
+    assert [[ids[row], columns["score"][row]] for row in order] == record["fused"]
 
 
 def test_a_variant_takes_the_weight_of_the_vectors_in_the_older_release(toy: MemoryIndex) -> None:

@@ -16,6 +16,7 @@ from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.scoring import Cosine, Relevance
 from workbench.systems.history import History
 from workbench_plugins.qmd.qmd_fusion import (
+    FUSED,
     Blend,
     BonusRankSum,
     ByPlace,
@@ -61,7 +62,7 @@ NO_RERANK = Pipeline(
         HydeScore(),
         BonusRankSum(),
         ByPlace(),
-        Order(by="blended"),
+        Order(by="blended", ties=("fusion_place",)),
         CandidateLimit(),
         MinScore(0.0, of="blended"),
         Limit(10),
@@ -77,8 +78,8 @@ BY_POSITION = TOLD.change("2.1.0", "by-position", PositionalRankSum())
 def with_models(expander: Expander, reranker: Reranker, name: str = "qmd-2.8.3") -> Pipeline:
     """QMD's whole pipeline with this expander and this reranker, whose scores must be from 0 to 1."""
     asked = NO_RERANK.with_stage(Expansion(expander))
-    reranked = asked.with_new_stage(RerankBestPiece(reranker), before=Blend.slot).with_stage(Blend())
-    return replace(reranked, name=name, source=TOLD.release("2.8.3"))
+    read = asked.with_new_stage(RerankBestPiece(reranker, fused=FUSED), before=Blend.slot)
+    return replace(read.with_stage(Blend()), name=name, source=TOLD.release("2.8.3"))
 
 
 WITH_KEYWORDS = NO_RERANK.with_changes(KEYWORDS)

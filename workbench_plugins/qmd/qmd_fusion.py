@@ -15,13 +15,20 @@ import numpy as np
 from workbench.contracts import Context
 from workbench.records import Chunk, DropKind, Floats, Rows, Threshold, Trace
 from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage, filled
-from workbench.retrieval.cutoff import dropped
-from workbench.retrieval.fusion import MoreLegs, RankSum
+from workbench.retrieval.cutoff import Order, dropped
+from workbench.retrieval.fusion import MoreLegs, RankSum, summed
 from workbench_plugins.qmd.qmd_legs import FileIndex
 from workbench_plugins.rerank import Rerank, fused_places
 
 CANDIDATES = 40
 VARIANTS: MoreLegs = (("lex", 1.0), ("vec", 1.0), ("hyde", 1.0))
+ASKED_IN_ORDER = ("keyword", "lex", "vector", "vec", "hyde")
+"""The lists in the order in which QMD asks and walks them."""
+FUSED = Order(ties=tuple(f"{leg}_rank" for leg in ASKED_IN_ORDER))
+"""QMD's order of fused scores: of equal ones, the file that the walk through the lists meets first.
+
+Source: 2.8.3, reciprocalRankFusion, a stable sort of a map in the order of insertion.
+"""
 
 
 def top_rank_bonus(rank: Any) -> Any:
@@ -49,12 +56,14 @@ class BonusRankSum(RankSum):
             f"{super().description}; plus 0.05 for a first place in any list, or 0.02 for a second or third"
         )
 
+    def together(self, *parts: Any) -> Any:
+        """The sum in the order of the walk, so that scores which QMD finds equal are equal here."""
+        by_leg = dict(zip(self.legs, parts, strict=True))
+        return summed(filled(by_leg[leg], 0.0) for leg in ASKED_IN_ORDER)
+
     def formula(self, of: Numbers) -> Any:
         best = reduce(np.minimum, [filled(of[f"{leg}_rank"], np.inf) for leg in self.legs])
         return super().formula(of) + top_rank_bonus(best)
-
-
-ASKED_IN_ORDER = ("keyword", "lex", "vector", "vec", "hyde")
 
 
 @dataclass(frozen=True)
@@ -86,8 +95,11 @@ class PlacePart(ColumnStage, slot="blend", output="blended", scale="by place", o
     def reads(self) -> tuple[str, ...]:
         return (*super().reads(), "score")
 
+    def may_read(self) -> tuple[str, ...]:
+        return FUSED.ties
+
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
-        return {"fusion_place": fused_places(trace)}
+        return {"fusion_place": fused_places(trace, FUSED)}
 
 
 @dataclass(frozen=True)
