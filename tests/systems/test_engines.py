@@ -122,6 +122,16 @@ def test_llamaindex_divides_by_the_number_of_queries() -> None:
     assert [hit.score for hit in four] == pytest.approx([hit.score / 4 for hit in fuse(asked_once, *TWO)])
 
 
+@pytest.mark.parametrize("name", ["llamaindex-relative", "llamaindex-dist-based", "haystack-merge"])
+def test_weights_are_divided_by_their_sum(name: str) -> None:
+    """As in haystack-ai 3.4.1 and llama-index-core 0.14.25: 6 and 2 are 0.75 and 0.25."""
+    fusion = ENGINES[name].fusion
+    many, shares = replace(fusion, vector=6, keyword=2), replace(fusion, vector=0.75, keyword=0.25)
+    assert [hit.score for hit in fuse(many, *TWO)] == [hit.score for hit in fuse(shares, *TWO)]
+    with pytest.raises(InputError, match="sum to 0"):
+        replace(fusion, vector=0, keyword=0)
+
+
 def test_the_tutorial_by_hand() -> None:
     index = answering(keyword={"c": -6.0, "a": -3.0}, vector={"a": 0.1, "b": 0.3, "c": 0.6})
     found = {one.chunk.id: one.score for one in search("X", DAY_13, index).results}

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from workbench.errors import InputError
 from workbench.records import Floats
 from workbench.retrieval.columns import Numbers, filled
 from workbench.retrieval.expressions import STATISTICS
@@ -350,7 +351,30 @@ class WeightedUnlessAlone(WeightedScores):
 
 
 @dataclass(frozen=True)
-class SharedWeightedScores(WeightedScores):
+class WeightedMeanOfScores(WeightedScores):
+    """The convex combination of any weights: each is divided by their sum.
+
+    Raises InputError for weights that sum to 0. Source: haystack 3.4.1, DocumentJoiner, and llama-index-core
+    0.14.25, QueryFusionRetriever.
+    """
+
+    def __post_init__(self) -> None:
+        if not sum(self.weights.values()):
+            raise InputError(
+                "The weights of the legs sum to 0, and each is divided by that sum.",
+                "Give one leg a weight above 0.",
+            )
+
+    @property
+    def description(self) -> str:
+        return f"{super().description}; each weight is divided by their sum"
+
+    def weight(self, of: Numbers, leg: str) -> Any:
+        return super().weight(of, leg) / summed(of.constant(one) for one in self.weights.values())
+
+
+@dataclass(frozen=True)
+class SharedWeightedScores(WeightedMeanOfScores):
     """The convex combination divided by the number of queries; all queries but one find nothing here."""
 
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {**Weighted.ranges, "queries": (1, 100)}
