@@ -100,8 +100,23 @@ def test_dify_compares_keywords_in_ascii_or_han_and_no_other_script() -> None:
     assert not chai.columns["keyword_score"].any()
 
 
+JIEBA = {
+    "50% off, 3.14% up": {"50%", "3.14%", "14"},
+    "C++ or c#": {"C++", "c#"},
+    "libc++ in VC++11": {"lib", "c++", "C++", "11"},
+    "the AT&T bill": {"AT&T", "AT", "T", "bill"},
+    "Q&A in R&D": set[str](),
+}
+"""Keywords that dify's handler 1.13.3 took with jieba 0.42.1."""
+
+
+@pytest.mark.parametrize("text", JIEBA)
+def test_dify_keywords_with_signs(text: str) -> None:
+    assert keywords(text) - {"off", "up"} == JIEBA[text]
+
+
 def test_dify_keywords_are_those_of_jieba_where_it_is_installed(sample: MemoryIndex) -> None:
     tfidf = pytest.importorskip("jieba.analyse").default_tfidf
     tfidf.stop_words = NO_KEYWORDS
-    texts = [one.text for one in sample.documents() or ()]
+    texts = [*JIEBA, *(one.text for one in sample.documents() or ())]
     assert all({*tfidf.extract_tags(text, topK=10)} <= keywords(text) for text in texts)

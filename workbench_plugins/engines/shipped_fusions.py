@@ -35,7 +35,12 @@ USUAL = TOLD.pop("usual")
 """What every system says of its legs, and the slots in running order with the stages that it usually has."""
 SIGMOIDS = (3, 5.0, 0.7), (6, 7.0, 0.6), (9, 9.0, 0.5), (15, 10.0, 0.5), (np.inf, 12.0, 0.5)
 """Most words, midpoint and steepness of mem0's sigmoid. Source: mem0 2.2.1, utils/scoring.py."""
-KEYWORD = re.compile(r"([a-zA-Z0-9]+(?:\.\d+)?%?|[+#&._%-]{2,})|(?=([\u4e00-\u9fd5]{2}))")
+IN_DICTIONARY = r"AT&T|[Cc](?:\+\+|#)"
+"""The words of jieba 0.42.1's dictionary with signs in them. They are cut out of longer words, too."""
+KEYWORD = re.compile(
+    rf"({IN_DICTIONARY}|(?:(?!{IN_DICTIONARY})[a-zA-Z0-9])+(?:\.\d+)?%?|[+#&._%-]{{2,}})"
+    r"|(?=([\u4e00-\u9fd5]{2}))"
+)
 """What jieba 0.42.1 takes for a word: ASCII letters and digits, signs such as ##, or two Han signs."""
 NO_KEYWORDS = STOP_WORDS | {*"0123456789", "--", "..", "..."}
 MOST_KEYWORDS = 10
@@ -137,16 +142,19 @@ def keywords(text: str) -> Set[str]:
     """The ten words that a text has most often, the first of equals: all that Dify's keyword score compares.
 
     A keyword has two or more characters and its own capitals, and is no stop word; the signs ## of a
-    heading are one. A number with a decimal point gives its parts, too.
+    heading are one. A keyword of several parts, such as 3.50 or AT&T, gives each part, too.
     Source: dify 1.13.3, JiebaKeywordTableHandler, and jieba 0.42.1, TFIDF.
 
     >>> sorted(keywords("The hub of the hub costs 3.50; Zoë und Юра"))
     ['3.50', '50', 'Zo', 'costs', 'hub', 'und']
+    >>> sorted(keywords("50% of C++ at AT&T"))
+    ['50%', 'AT', 'AT&T', 'C++', 'T']
     """
     words = ("".join(both) for both in KEYWORD.findall(text))
     counts = Counter(word for word in words if len(word) > 1 and word.lower() not in NO_KEYWORDS)
     found = {word for word, _ in counts.most_common(MOST_KEYWORDS)}
-    return found | {part for word in found for part in re.findall(r"\w+", word) if part not in NO_KEYWORDS}
+    parts = (re.findall(r"\w+", word) for word in found)
+    return found | {part for some in parts if len(some) > 1 for part in some if part not in NO_KEYWORDS}
 
 
 @dataclass(frozen=True)
