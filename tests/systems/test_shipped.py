@@ -83,6 +83,14 @@ def test_a_far_chunk_is_no_hit_of_weaviate_whatever_its_words_are() -> None:
     assert {one for one, _ in ours("weaviate-relative", asked)} == {"near", "far", "words"}
 
 
+def test_a_keyword_hit_of_exactly_zero_is_no_hit_of_mem0() -> None:
+    """What _search_vector_store and score_and_rank of mem0 2.2.1 give for the same lists."""
+    near = [("a", 0.8), ("b", 0.6)]
+    assert ours("mem0-search", Asked("q", near, [("a", 0.0)])) == [("a", 0.8), ("b", 0.6)]
+    beside = dict(ours("mem0-search", Asked("q", near, [("b", 5.0), ("a", 0.0)])))
+    assert beside == pytest.approx({"a": 0.8 / 2, "b": (0.6 + 0.5) / 2})
+
+
 def test_every_shipped_system_says_its_source_and_whose_legs_these_are() -> None:
     for pipeline in PIPELINES:
         assert "The legs are ours" in pipeline.source.note

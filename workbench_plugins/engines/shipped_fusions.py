@@ -107,11 +107,15 @@ class ScoredRankSum(RankSum):
 
 @dataclass(frozen=True)
 class SigmoidByLength(PositiveRank, scale="sigmoid of bm25", observed=("midpoint", "steepness")):
-    """BM25 on a sigmoid whose middle rises with the number of words in the question."""
+    """BM25 on a sigmoid whose middle rises with the number of words in the question; absent without BM25.
+
+    A hit of exactly 0 counts as no hit, so where all are 0 the cosine stands alone.
+    Source: mem0 2.2.1, memory/main.py, _search_vector_store.
+    """
 
     description: ClassVar[str] = (
-        "keyword score = 1 / (1 + exp(-steepness × (|bm25| - midpoint))); the midpoint is 5 for a question "
-        "of up to 3 words, and up to 12 for a longer one"
+        "keyword score = 1 / (1 + exp(-steepness × (|bm25| - midpoint))), absent where bm25 is 0; the "
+        "midpoint is 5 for a question of up to 3 words, and up to 12 for a longer one"
     )
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
@@ -120,7 +124,9 @@ class SigmoidByLength(PositiveRank, scale="sigmoid of bm25", observed=("midpoint
         return {"midpoint": np.full(trace.rows.size, middle), "steepness": np.full(trace.rows.size, steep)}
 
     def formula(self, of: Numbers) -> Any:
-        return 1 / (1 + np.exp(-of["steepness"] * (of["keyword_relevance"] - of["midpoint"])))
+        bm25 = of["keyword_relevance"]
+        sigmoid = 1 / (1 + np.exp(-of["steepness"] * (bm25 - of["midpoint"])))
+        return np.where(bm25 > 0, sigmoid, np.nan)
 
 
 @dataclass(frozen=True)
