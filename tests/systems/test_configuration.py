@@ -205,7 +205,15 @@ def test_a_release_that_is_named_wins(release: str) -> None:
     assert made.choice.why
 
 
-@pytest.mark.parametrize("release", ["newest", "2025.1.1", "15"])
+def test_the_release_before_the_first_searches_like_it() -> None:
+    """npm has 2026.2.12 and no 2026.2.13; the record of 2026.2.12 is replayed as 2026.2.13."""
+    made = configured({}, FILE, release="2026.2.12")
+    assert (made.choice.release, made.choice.why) == ("2026.2.13", "2026.2.12 searches like it")
+    wrote = configured({"meta": {"lastTouchedVersion": "2026.2.12"}}, FILE)
+    assert wrote.choice.why == "2026.2.12 wrote the file, which searches like it"
+
+
+@pytest.mark.parametrize("release", ["newest", "2025.1.1", "2026.2.9", "15"])
 def test_a_release_that_is_not_known_is_refused_with_those_that_are(release: str) -> None:
     with pytest.raises(InputError, match="not a release") as raised:
         configured({}, FILE, release=release)

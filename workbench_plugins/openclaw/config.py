@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 
 SINCE_15 = ("query.hybrid.mmr", "query.hybrid.temporalDecay")
 NEWEST = HISTORY[-1]
+FIRST_ALIKE = "2026.2.12"
+"""The first release that is known. Our 2026.2.13 returns what was recorded of it."""
 
 
 class Choice(NamedTuple):
@@ -85,14 +87,16 @@ def releases() -> list[str]:
 def release_named(text: str) -> Choice:
     """The release that `text` names: it searches as the newest of `releases()` that is not later.
 
-    Raises InputError for text that is no version, and for one before the first.
+    FIRST_ALIKE searches as the first of them. Raises InputError for text that is no version, and for one
+    before that.
     """
     version = _version(text)
-    older = [one for one in HISTORY if version is not None and (_version(one.name) or version) <= version]
-    if not older:
+    if version is None or version < (_version(FIRST_ALIKE) or version):
         raise InputError(
-            f"{text!r} is not a release whose search is known.", f"Name one of {', '.join(releases())}."
+            f"{text!r} is not a release whose search is known.",
+            f"Name one of {FIRST_ALIKE}, {', '.join(releases())}.",
         )
+    older = [one for one in HISTORY if (_version(one.name) or version) <= version] or [HISTORY[0]]
     name = text.removeprefix("openclaw-")
     why = "you named it" if name == version_of(older[-1]) else f"{name} searches like it"
     return Choice(older[-1], why)
@@ -111,7 +115,7 @@ def stated_release(data: Mapping[str, Any], form: str) -> Choice | None:
     version = _version(text)
     if version is None:
         return None
-    if version < (_version(HISTORY[0].name) or version):
+    if version < (_version(FIRST_ALIKE) or version):
         return Choice(HISTORY[0], f"{text} wrote the file, and nothing older is known")
     pipeline = release_named(text).pipeline
     like = "" if version == _version(pipeline.name) else ", which searches like it"
