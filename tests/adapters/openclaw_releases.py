@@ -278,9 +278,11 @@ def hybrid_merge(given: Given) -> list[dict[str, Any]]:
     mmr = given.get("mmr", {})
     if mmr.get("enabled"):
         stages.append(ranking.TieredMMR(mmr.get("lambda", 0.7)))
-    trace = traced([merge_chunk(hit) for hit in hits.values()], _merge_columns(hits.values(), given), *stages)
+    chunks = [merge_chunk(hit) for hit in hits.values()]
+    trace = traced(chunks, _merge_columns(hits.values(), given), *stages)
+    index = FixedIndex([(chunk, 0.0) for chunk in chunks], [])  # MMR reads the texts from it
     for stage in stages:
-        trace = stage.run(trace, Running(FixedIndex([], []), "X", len(hits)))
+        trace = stage.run(trace, Running(index, "X", len(hits)))
     rows = list(hits.values())
     return [
         {

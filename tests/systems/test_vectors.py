@@ -34,6 +34,22 @@ def test_the_workbench_gives_what_the_system_gave(case: Case) -> None:
     assert run(case).problem == ""
 
 
+def test_a_merge_with_mmr_reads_the_snippets_of_its_hits() -> None:
+    """By hand: after a, b is worth 0.7 × 0.75 - 0.3, since it has a's words, and c 0.7 × 0.725."""
+
+    def hit(name: str, score: float, snippet: str) -> dict[str, Any]:
+        place = {"path": f"memory/{name}.md", "startLine": 1, "endLine": 2, "source": "memory"}
+        return {"id": name, "snippet": snippet, "vectorScore": score, **place}
+
+    words = {"a": (0.9, "green tea"), "b": (0.8, "green tea"), "c": (0.79, "bike"), "d": (0.5, "server")}
+    given = {
+        "vector": [hit(name, *rest) for name, rest in words.items()],
+        "keyword": [], "vectorWeight": 0.7, "textWeight": 0.3, "mmr": {"enabled": True, "lambda": 0.7},
+    }  # fmt: skip
+    merged = ADAPTERS["hybrid-merge-9.6", "2026.9.6"](Case("hybrid-merge-9.6", "2026.9.6", given, None))
+    assert [one["path"] for one in merged] == [f"memory/{name}.md" for name in "acbd"]
+
+
 def test_every_adapter_has_a_case() -> None:
     examples = load(PROJECT / "tests" / "strangers" / "acme.json")
     assert {group for group, _ in ADAPTERS} == {case.group for _, _, case in CASES} | {
