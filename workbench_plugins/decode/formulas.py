@@ -199,7 +199,7 @@ def _shifted(one: Printed | None, shift: int) -> float:
 
 
 def _unary(pattern: str, function: Callable[[Any], Any]) -> tuple[str, Callable[[Sequence[Printed]], Made]]:
-    """A conversion of one number; `pattern` has the number as `x`."""
+    """A conversion of one number, which stands at `{x}` in the pattern."""
 
     def make(inputs: Sequence[Printed]) -> Made:
         some = inputs[:MOST_INPUTS]
@@ -213,10 +213,10 @@ def _unary(pattern: str, function: Callable[[Any], Any]) -> tuple[str, Callable[
             ends.min(axis=0),
             ends.max(axis=0),
             np.full(len(some), UNUSED),
-            lambda way: pattern.replace("x", some[way].text),
+            lambda way: pattern.format(x=some[way].text),
         )
 
-    return pattern, make
+    return pattern.format(x="x"), make
 
 
 def _several(
@@ -243,17 +243,17 @@ def _several(
 
 
 ARITHMETIC = (
-    _unary("1 - x", lambda x: 1 - x),
-    _unary("1 - x / 2", lambda x: 1 - x / 2),
-    _unary("(1 + x) / 2", lambda x: (1 + x) / 2),
-    _unary("1 / (1 + x)", lambda x: 1 / (1 + x)),
-    _unary("x / (1 + x)", lambda x: x / (1 + x)),
-    _unary("1 / (1 + exp(-x))", lambda x: 1 / (1 + np.exp(-x))),
-    _unary("1 - x ^ 2 / 2", lambda x: 1 - x * x / 2),
-    _unary("sqrt(2 - 2 x)", lambda x: np.sqrt(2 - 2 * x)),
-    _unary("exp(-x)", lambda x: np.exp(-x)),
-    _unary("x ^ 2", lambda x: x * x),
-    _unary("100 x", lambda x: 100 * x),
+    _unary("1 - {x}", lambda x: 1 - x),
+    _unary("1 - {x} / 2", lambda x: 1 - x / 2),
+    _unary("(1 + {x}) / 2", lambda x: (1 + x) / 2),
+    _unary("1 / (1 + {x})", lambda x: 1 / (1 + x)),
+    _unary("{x} / (1 + {x})", lambda x: x / (1 + x)),
+    _unary("1 / (1 + exp(-{x}))", lambda x: 1 / (1 + np.exp(-x))),
+    _unary("1 - {x} ^ 2 / 2", lambda x: 1 - x * x / 2),
+    _unary("sqrt(2 - 2 {x})", lambda x: np.sqrt(2 - 2 * x)),
+    _unary("exp(-{x})", lambda x: np.exp(-x)),
+    _unary("{x} ^ 2", lambda x: x * x),
+    _unary("100 {x}", lambda x: 100 * x),
     _several("the sum of two printed numbers", 2, lambda a, b: a + b, "{} + {}"),
     _several("the sum of three printed numbers", 3, lambda a, b, c: a + b + c, "{} + {} + {}"),
     _several("the product of two printed numbers", 2, lambda a, b: a * b, "{} × {}"),

@@ -6,14 +6,21 @@ import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+import numpy as np
+
 from workbench.errors import InputError
 
+SINGLE = (8, 9)
+"""The digits that a number in single precision is printed with."""
 NUMBER = re.compile(r"[-+−]?(?:\d+(?:[.,]\d+)?|[.,]\d+)(?:[eE][-+]?\d+)?")
 
 
 @dataclass(frozen=True)
 class Printed:
-    """A printed number: its text, its value, and half a unit of its last digit."""
+    """A printed number: its text, its value, and how far it may be from what was computed.
+
+    That is half a unit of the last digit, or what single precision loses in a number that has such digits.
+    """
 
     text: str
     value: float
@@ -39,6 +46,8 @@ def printed(text: str) -> Printed:
 
     >>> printed("0.0164")
     Printed(text='0.0164', value=0.0164, half=5e-05)
+    >>> printed("0.032786883").half > 1e-9  # 2 / 61 as Lucene prints it
+    True
     """
     bare = text.strip()
     if len(bare) > 40 or not NUMBER.fullmatch(bare):
@@ -47,4 +56,14 @@ def printed(text: str) -> Printed:
     exponent = number.as_tuple().exponent
     if not isinstance(exponent, int) or abs(exponent) > 30:
         raise InputError(f"{text!r} is too large or too small.", "Give a number between 1e-30 and 1e30.")
-    return Printed(bare, float(number), 10.0**exponent / 2)
+    return Printed(bare, float(number), max(10.0**exponent / 2, _single(number)))
+
+
+def _single(number: Decimal) -> float:
+    """What a sum in single precision may lose; 0 for a number that was printed with other digits.
+
+    Such a number has eight or nine digits, or all those that a wider print of the same number has.
+    """
+    value, digits = np.float32(number), len(number.normalize().as_tuple().digits)
+    wider = digits > SINGLE[-1] and float(value) == float(number)
+    return float(np.spacing(abs(value))) if digits in SINGLE or wider else 0.0
