@@ -133,7 +133,7 @@ def decode(numbers: Sequence[str], beside: Sequence[str] = ()) -> Decoded:
     tried = _distinct(all_formulas(), inputs)
     fits = []
     for made, formulas in tried:
-        ways = [_cheapest(number, one) for number, one in zip(asked, made, strict=True)]
+        ways = [cheapest(number, one) for number, one in zip(asked, made, strict=True)]
         if all(way for _, way in ways):
             cost = max(cost for cost, _ in ways)
             used = tuple(dict.fromkeys(name for one in formulas for name in one.used_by))
@@ -163,7 +163,7 @@ def decode_each(numbers: Sequence[str], beside: Sequence[str] = ()) -> Iterator[
         yield decode([number], [*beside, *(one for one in numbers if one != number)])
 
 
-def _cheapest(number: Printed, made: Made) -> tuple[float, Way | None]:
+def cheapest(number: Printed, made: Made) -> tuple[float, Way | None]:
     """The simplest way to this number, with its cost; infinity and None if there is none."""
     room = number.half * (1 + ROUNDING)
     fitting = (made.low <= number.value + room) & (made.high >= number.value - room)

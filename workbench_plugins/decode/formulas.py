@@ -50,12 +50,15 @@ class Made:
 class Formula:
     """A published way to make a number: its name, the systems that use it, and what it makes of inputs.
 
-    `make` takes the printed inputs; a formula of ranks ignores them.
+    `make` takes the printed inputs; a formula of ranks ignores them. `fuses` says that it makes the score of
+    a candidate from its legs.
     """
 
     name: str
     used_by: tuple[str, ...]
     make: Callable[[Sequence[Printed]], Made]
+    of_ranks: bool = False
+    fuses: bool = False
 
 
 NOTHING = Made(np.empty(0), np.empty(0), np.empty(0), str)
@@ -64,6 +67,11 @@ NOTHING = Made(np.empty(0), np.empty(0), np.empty(0), str)
 def all_formulas() -> list[Formula]:
     """Every formula that is tried: those of ranks, those of the systems, and plain arithmetic."""
     return [*_rank_formulas(), *_score_formulas(), *(Formula(name, (), make) for name, make in ARITHMETIC)]
+
+
+def formulas_of(system: str) -> list[Formula]:
+    """The formulas that make the score of a candidate in one system; none if they need its whole list."""
+    return [one for one in all_formulas() if one.fuses and system in one.used_by]
 
 
 # Formulas of the systems
@@ -132,7 +140,8 @@ def _rank_formulas() -> Iterator[Formula]:
             groups.setdefault(np.round(made, 12).tobytes(), (stage, [], made))[1].extend(names)
     for stage, names, made in groups.values():
         used = tuple(dict.fromkeys(name for name in names if name))
-        yield Formula(description(stage), used, _of_ranks(stage, rows, made, cost if used else UNUSED * cost))
+        ways = _of_ranks(stage, rows, made, cost if used else UNUSED * cost)
+        yield Formula(description(stage), used, ways, of_ranks=True, fuses=True)
 
 
 def _of_ranks(
@@ -155,7 +164,8 @@ def _score_formulas() -> Iterator[Formula]:
     for stage, names in _stages().items():
         raw = {name for name in stage.reads() if name.endswith(("_raw", "_relevance", "_score"))}
         if raw and _computed(stage, [_row(raw, (0.5,) * len(raw))]) is not None and len(raw) <= 2:
-            yield Formula(description(stage), tuple(dict.fromkeys(names)), _of_scores(stage, sorted(raw)))
+            used, fuses = tuple(dict.fromkeys(names)), stage.output == "score"
+            yield Formula(description(stage), used, _of_scores(stage, sorted(raw)), fuses=fuses)
 
 
 def _row(names: set[str] | Sequence[str], values: Sequence[float]) -> Row:

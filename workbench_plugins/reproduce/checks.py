@@ -18,6 +18,7 @@ from workbench_plugins.cases.case_results import CaseRun
 from workbench_plugins.cases.model import Case, CaseLists, CaseMemory, CaseQuestion, CaseSystem, Expected
 from workbench_plugins.cases.running import run_case, with_observations
 from workbench_plugins.decode.decoding import decode
+from workbench_plugins.decode.negative import keeps_order, possible, smallest_gap
 from workbench_plugins.decode.printed import printed
 from workbench_plugins.engines.presets import fuse
 from workbench_plugins.reproduce.facts import Report
@@ -63,7 +64,7 @@ def checks_of(report: Report) -> list[Check]:
     """What can be computed again of a report, what decides first."""
     made = [*_lists(report), *_designed(report), *_folded(report), *_same_order(report), *_kept_order(report)]
     sums = list(_sums(report))
-    return [*made, *_first_places(report), *sums, *([] if sums else _scores(report))]
+    return [*made, *_first_places(report), *_impossible(report), *sums, *([] if sums else _scores(report))]
 
 
 # Arithmetic
@@ -278,16 +279,13 @@ def _kept_order(report: Report) -> Iterator[Check]:
     if not (weights and minmax and len(listed) > 2 and report.symptom in ("order", "missing")):
         return
     first, *others = [float(one) for one in re.findall(r"\d*\.?\d+", weights[1])]
-    scores = sorted((float(found[2]) for _, found in listed), reverse=True)
-    if scores[0] == scores[-1]:
-        return
-    least = min((one - other) / (scores[0] - scores[-1]) for one, other in pairwise(scores))
-    if least * first > sum(others):
+    scores = [float(found[2]) for _, found in listed]
+    if keeps_order(scores, first, others):
         yield Check(
             f"these settings cannot do it. Min-max (line {minmax.number}) keeps the order of "
             f"the scores from line {listed[0][0].number} on. The smallest gap between two of them counts "
-            f"{least * first:.3g}, and the other queries together at most {sum(others):g}. So look before "
-            "the fusion: which documents does each query fetch?",
+            f"{smallest_gap(scores) * first:.3g}, and the other queries together at most {sum(others):g}. "
+            "So look before the fusion: which documents does each query fetch?",
             "not reproduced",
         )
 
@@ -317,6 +315,21 @@ def _first_places(report: Report) -> Iterator[Check]:
             "Why a list has this hit cannot be seen from the score.",
             "stand-in",
         )
+
+
+def _impossible(report: Report) -> Iterator[Check]:
+    """Printed scores that the fusion of the named system never gives."""
+    printed_scores = {found[1]: one.number for one in report.lines for found in PRINTED.finditer(one.text)}
+    some = [one for one in printed_scores if len(one.partition(".")[2]) > 2][:MOST_SCORES]
+    if not (report.system.name and some):
+        return
+    with suppress(InputError):  # a fusion that needs more than ranks
+        never = [one for one in possible(some, report.system.name).given if one.way is None]
+        if never:
+            yield Check(
+                f"The fusion of {report.system.name} does not give {never[0].number} "
+                f"(line {printed_scores[never[0].number]}): it is the score of something else."
+            )
 
 
 def _scores(report: Report) -> Iterator[Check]:

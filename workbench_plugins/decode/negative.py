@@ -1,0 +1,135 @@
+"""What cannot be: numbers that a system's fusion never gives, and an order that min-max never changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from workbench.errors import InputError
+from workbench.records import Shown
+from workbench.systems.catalogue import SYSTEMS
+from workbench.tables import Block, Line, Part
+from workbench_plugins.decode.decoding import MOST_NUMBERS, Way, cheapest
+from workbench_plugins.decode.formulas import DEEPEST, DEEPEST_OF_TWO, formulas_of
+from workbench_plugins.decode.printed import Printed, printed
+
+
+@dataclass(frozen=True)
+class Given:
+    """A number that a fusion gives, with the way; or one that it never gives, with the nearest ones."""
+
+    number: str
+    way: Way | None
+    below: float | None = None
+    above: float | None = None
+
+    def __str__(self) -> str:
+        if self.way is not None:
+            return f"{self.number} = {self.way.text}"
+        nearest = [f"{one:.6g}" for one in (self.below, self.above) if one is not None]
+        return f"{self.number} cannot be: the nearest is {' or '.join(nearest)}"
+
+
+@dataclass(frozen=True, repr=False)
+class Possible(Shown):
+    """Whether the fusion of one system gives each of some numbers, from ranks or from printed numbers."""
+
+    system: str
+    inputs: str
+    given: tuple[Given, ...]
+
+    @property
+    def all_given(self) -> bool:
+        """Whether it gives every number."""
+        return all(one.way for one in self.given)
+
+    @property
+    def answer(self) -> str:
+        """The answer in one sentence."""
+        if self.all_given:
+            return f"The fusion of {self.system} gives these numbers {self.inputs}."
+        never = ", ".join(one.number for one in self.given if not one.way)
+        return f"The fusion of {self.system} cannot give {never} {self.inputs}: another formula or setting."
+
+    def __repr__(self) -> str:
+        """One line; `workbench.show` prints all, and a notebook shows all."""
+        return f"<Possible: {self.answer}>"
+
+    def view(self) -> Sequence[Part]:
+        """The answer, and for each number the way or the nearest number that can be."""
+        return [Line(self.answer, "bold"), *(Block(str(one), indent=2) for one in self.given)]
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures as `workbench decode --system NAME --json` prints them."""
+        given = [
+            {"number": one.number, "way": one.way and one.way.text, "below": one.below, "above": one.above}
+            for one in self.given
+        ]
+        return {"system": self.system, "inputs": self.inputs, "possible": self.all_given, "numbers": given}
+
+
+def possible(numbers: Sequence[str], system: str, beside: Sequence[str] = ()) -> Possible:
+    """Whether the fusion of a system gives these numbers, with the system's own weights and constants.
+
+    A fusion of ranks is tried with all ranks up to DEEPEST in one list and DEEPEST_OF_TWO in two; one of
+    scores with the numbers in `beside`. Raises InputError for an unknown system, for a fusion that needs its
+    whole list, for one of scores without `beside`, and for a text that is not a number.
+    """
+    name = SYSTEMS.named(system).name
+    found = formulas_of(name)
+    if not found:
+        raise InputError(
+            f"The fusion of {name} needs the scores of its whole list.",
+            "Give the lists: workbench case has memories of recorded lists (docs/reports.md).",
+        )
+    if not 0 < len(numbers) <= MOST_NUMBERS:
+        raise InputError(f"{len(numbers)} numbers cannot be tried at once.", f"Give 1 to {MOST_NUMBERS}.")
+    of_ranks = any(formula.of_ranks for formula in found)
+    if not (of_ranks or beside):
+        raise InputError(f"The fusion of {name} reads scores.", "Give them: --beside 0.82 --beside 0.4")
+    known = [printed(one) for one in beside]
+    given = tuple(_given(printed(one), known, found) for one in numbers)
+    ranks = f"from ranks up to {DEEPEST} in one list and {DEEPEST_OF_TWO} in two"
+    return Possible(name, ranks if of_ranks else f"from {', '.join(beside)}", given)
+
+
+def _given(number: Printed, known: Sequence[Printed], formulas: Sequence[Any]) -> Given:
+    made = [one.make([each.as_input_of(number) for each in known]) for one in formulas]
+    ways = [cheapest(number, one) for one in made]
+    way = min(ways, key=lambda one: one[0])[1]
+    if way is not None:
+        return Given(number.text, way)
+    lows, highs = (np.concatenate([getattr(one, end) for one in made]) for end in ("low", "high"))
+    below, above = highs[highs < number.value], lows[lows > number.value]
+    return Given(
+        number.text,
+        None,
+        float(below.max()) if below.size else None,
+        float(above.min()) if above.size else None,
+    )
+
+
+def smallest_gap(scores: Sequence[float]) -> float:
+    """The smallest gap between two scores once min-max has scaled them to 0 and 1; 0 if all are equal.
+
+    >>> smallest_gap([1200, 1000, 300, 100])
+    0.18181818181818182
+    """
+    ordered = sorted(scores, reverse=True)
+    spread = ordered[0] - ordered[-1]
+    return min((one - other) / spread for one, other in pairwise(ordered)) if spread else 0.0
+
+
+def keeps_order(scores: Sequence[float], weight: float, other_weights: Sequence[float]) -> bool:
+    """Whether min-max with these weights cannot change the order of one query's scores.
+
+    The other queries together add at most the sum of their weights, which is less than the smallest gap.
+
+    >>> keeps_order([1200, 1000, 300, 100], 0.9998, [0.0001, 0.0001])
+    True
+    """
+    return smallest_gap(scores) * weight > sum(other_weights)
