@@ -5,13 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import InputError
 from workbench.records import Chunk, Document, Floats, Hits, Query, Rows, Trace, Vector
+
+if TYPE_CHECKING:
+    from workbench.memory.sources import Indexing
 
 
 class Layout(Protocol):
@@ -59,6 +62,13 @@ class Index(ABC):
         """The rows of a file's chunks, in the file's order; none for a file that is not indexed."""
 
     # What an index may add
+
+    def made_otherwise(self, indexing: Indexing) -> str:
+        """That this index is not made as a release makes one, and the command that makes such an index.
+
+        One sentence of each; empty for an index that is made so, and for one that does not say.
+        """
+        return ""
 
     @property
     def name(self) -> str:

@@ -29,6 +29,7 @@ from workbench.tables import (
     apart,
     frame,
     framed,
+    hanging,
     html_of,
     numbers,
     tidy,
@@ -441,7 +442,8 @@ class Trace(Tabular):
     numbers of a column mean, and `names` what a person reads in place of a column's own name. `dropped` holds
     the index of the stage that dropped the row, or KEPT, and `cutoffs` what each cut-off stage compared, by
     the index of the stage. `order` lists rows best first, ranked by the column `ranked_by`. `moments` holds
-    the state after each stage that ran. `layout` is the layout of the index that was searched.
+    the state after each stage that ran. `layout` is the layout of the index that was searched, and `caution`
+    says if it is not made as the system's release makes one.
     """
 
     question: str
@@ -462,6 +464,7 @@ class Trace(Tabular):
     layout: Any = None
     moments: tuple[Moment, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
+    caution: str = ""
 
     def __repr__(self) -> str:
         """One line; `workbench.show` prints all, and a notebook shows all."""
@@ -529,6 +532,11 @@ class Trace(Tabular):
         return list(dict.fromkeys(self.chunks[row].path for row in kept))
 
     @property
+    def cautions(self) -> list[Part]:
+        """What limits the whole answer and stands before it: nothing, or one line."""
+        return [hanging(self.caution)] if self.caution else []
+
+    @property
     def headline(self) -> str:
         """The answer in one line: how many results, or why there is none."""
         if not self.chunks:
@@ -541,7 +549,7 @@ class Trace(Tabular):
 
     def view(self) -> list[Part]:
         """The answer as a search engine gives it, what was dropped, and folded the numbers of everything."""
-        parts: list[Part] = [Line(self.headline, "bold"), *self.notes]
+        parts: list[Part] = [*self.cautions, Line(self.headline, "bold"), *self.notes]
         for place, found in enumerate(self.results, 1):
             parts += self._result_parts(place, found)
         parts += [line for line in (self.empty_legs, self.dropped_line) if line]
@@ -591,7 +599,7 @@ class Trace(Tabular):
 
         Where the score has parts that are not the legs' own numbers, another table has those.
         """
-        parts: list[Part] = [Line(line, "dim") for line in self.asked_lines()]
+        parts: list[Part] = [*self.cautions, *(Line(line, "dim") for line in self.asked_lines())]
         if self.results:
             parts.append(self.candidates_table(self.results))
         if self.results and self._named_parts:
@@ -694,6 +702,7 @@ class Trace(Tabular):
         """The question, the hits of each leg, the results, and why others were dropped."""
         return {
             "question": self.question, "system": self.system, "match": self.match,
+            "indexed_otherwise": self.caution or None,
             "legs": {
                 leg.name: {"asked": leg.asked, "depth": leg.depth, "brought": int(leg.hits.rows.size)}
                 for leg in self.legs.values()

@@ -68,6 +68,7 @@ ROWS: dict[str, dict[str, str]] = {
         "OpenClaw": "workbench_plugins.openclaw.releases:LINE",
     },
     "way to index": {
+        **rows("workbench_plugins.basic_memory.note_chunkers:INDEXINGS", "bm-head bm-0.24.1"),
         **rows(
             "workbench_plugins.openclaw.release_indexing:INDEXINGS",
             "openclaw-2026.2.13 openclaw-2026.7.1 openclaw-2026.9.6 openclaw-2026.2.12 openclaw-2026.2.15 "

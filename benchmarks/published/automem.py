@@ -26,7 +26,7 @@ from workbench.measure.paired import Paired, corrected, paired_values
 from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import Embedded, Embedder, LocalEmbedder, Role, Truncated
 from workbench.memory.files import content_hash
-from workbench.memory.index import default_index_path
+from workbench.memory.index_files import default_index_path
 from workbench.memory.store.contract import Settings
 from workbench.memory.store.sqlite.store import Store
 from workbench.records import Floats, Trace, Vector

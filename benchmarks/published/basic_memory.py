@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks.published.bullets import BulletChunker, vector_text
 from benchmarks.published.figures import Figures, figures
 from benchmarks.published.spread import answers_of_each
 from workbench.contracts import Index
@@ -24,7 +23,8 @@ from workbench.measure.evaluation import Judged
 from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import Embedder, LocalEmbedder, Role, Truncated
 from workbench.memory.files import content_hash
-from workbench.memory.index import MemoryIndex, default_index_path
+from workbench.memory.index import MemoryIndex
+from workbench.memory.index_files import default_index_path
 from workbench.memory.sources import Chunker
 from workbench.memory.store.contract import Cached, IndexPlace, IndexStore, Settings
 from workbench.memory.store.sqlite.store import Store
@@ -33,6 +33,7 @@ from workbench.records import Document
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench_plugins.basic_memory import pipelines as basic_memory
+from workbench_plugins.basic_memory.note_chunkers import BulletChunker, vector_text
 from workbench_plugins.basic_memory.notes import NotesLayout, note_of
 from workbench_plugins.basic_memory.pipelines import MinSimilarity
 from workbench_plugins.runs.collections import Locomo, LocomoQuestion, SessionDocument, load

@@ -10,13 +10,13 @@ import numpy as np
 from ir_measures import RR, R
 
 from benchmarks.published.basic_memory import precision_at_k
-from benchmarks.published.bullets import BulletChunker
 from tests.adapters import Case, adapts_every, adapts_known
 from tests.world import compiled, written
 from workbench.measure.evaluation import Judged, means
 from workbench.retrieval.columns import Columns
 from workbench_plugins.basic_memory import pipelines
 from workbench_plugins.basic_memory import query_preparation as preparation
+from workbench_plugins.basic_memory.note_chunkers import BulletChunker
 from workbench_plugins.basic_memory.notes import EachColumn, Note, NoteStore, OneMatch
 from workbench_plugins.basic_memory.pipelines import FUSION
 from workbench_plugins.runs.collections import evidence_sessions

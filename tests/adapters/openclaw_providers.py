@@ -11,10 +11,10 @@ from unittest.mock import patch
 from tests.adapters import Case, Given, adapts, adapts_every
 from tests.adapters.openclaw_february import FEBRUARY, content
 from workbench.memory.files import content_hash
+from workbench.memory.sources import within
 from workbench.records import Passage
 from workbench_plugins.openclaw.config import configured
 from workbench_plugins.openclaw.config_values import FEBRUARY_FORM, at, below, nested
-from workbench_plugins.openclaw.release_indexing import within
 from workbench_plugins.providers.clients import retryable
 from workbench_plugins.providers.embedder import batches, longest
 

@@ -31,7 +31,8 @@ from workbench.cli import lab as lab_command
 from workbench.cli.bundled import FOLDERS, copy_to, unused
 from workbench.cli.lab import environment
 from workbench.errors import InputError
-from workbench.memory.index import MemoryIndex, default_index_path
+from workbench.memory.index import MemoryIndex
+from workbench.memory.index_files import default_index_path
 
 FIRST = "notebooks/00_start.ipynb"
 

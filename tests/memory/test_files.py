@@ -13,7 +13,7 @@ from tests import world
 from workbench.errors import InputError, StorageError
 from workbench.memory import files
 from workbench.memory.files import list_files, memory_root, replaced
-from workbench.memory.index import default_index_path
+from workbench.memory.index_files import default_index_path
 from workbench.memory.sources import MemoryFolder
 
 

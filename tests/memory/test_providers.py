@@ -19,9 +19,8 @@ from workbench.errors import InputError, ProviderError
 from workbench.memory.embedding.engines import Role
 from workbench.memory.embedding.local import PartlyEmbeddedError, unit
 from workbench.memory.embedding.named import embedder_named
-from workbench.memory.sources import LineChunker
+from workbench.memory.sources import LimitedChunker, LineChunker
 from workbench.memory.sync import index_folder, open_index
-from workbench_plugins.openclaw.release_indexing import LimitedChunker
 from workbench_plugins.providers.clients import Connection, wanted_wait
 from workbench_plugins.providers.embedder import PROVIDERS, RemoteEmbedder, ollama_host, wait
 

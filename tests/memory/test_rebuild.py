@@ -16,7 +16,7 @@ from tests.home import Home, Watched
 from tests.memory.test_sync import Logs
 from workbench.errors import InputError
 from workbench.memory.embedding import cache as cached_embedding
-from workbench.memory.index import default_index_path
+from workbench.memory.index_files import default_index_path
 from workbench.memory.sources import LineChunker
 from workbench.memory.store.contract import DamagedError, UnwritableError
 from workbench.memory.store.sqlite import place as builds

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from workbench.contracts import Index
+
 
 class Unreadable(Exception):  # noqa: N818
     """A record, or a part of one, that cannot be replayed."""
@@ -53,6 +55,9 @@ class Form(Protocol):
         self, record: Mapping[str, Any], system: str, folder: Path, scratch: Path, today: str
     ) -> AbstractContextManager[Answer]:
         """A workspace's folder, indexed into `scratch` and ready to be asked."""
+
+    def answering(self, record: Mapping[str, Any], system: str, index: Index, today: str = "") -> Answer:
+        """What answers from an index that is there already."""
 
 
 def form_of(record: Mapping[str, Any]) -> Form:

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from benchmarks.published.basic_memory import note_index
-from benchmarks.published.bullets import BulletChunker, LineChunker
 from tests.replaying import Answer, Asked, Row, Rows, Unreadable, chosen
+from workbench.contracts import Index
 from workbench.memory.files import content_hash
 from workbench.memory.store.contract import IndexPlace
 from workbench.records import Document, Trace
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.catalogue import system as named
+from workbench_plugins.basic_memory.note_chunkers import BulletChunker, SectionChunker
 from workbench_plugins.basic_memory.notes import note_of
 from workbench_plugins.basic_memory.pipelines import VECTOR_ONLY, MinSimilarity
 from workbench_plugins.runs.collections import SessionDocument, load
@@ -57,28 +58,30 @@ class BasicMemoryForm:
     def opened(
         self, record: Mapping[str, Any], system: str, folder: Path, scratch: Path, today: str
     ) -> Iterator[Answer]:
-        least = MinSimilarity(LEAST)
-        hybrid = named(system).with_stage(least)
-        vector = replace(VECTOR_ONLY.with_stage(least), layout=hybrid.layout)
-        chunker = LineChunker() if "0.24" in system else BulletChunker()
-        notes, text = _notes(folder), _text_mode(hybrid)
+        chunker = SectionChunker() if "0.24" in system else BulletChunker()
+        notes = _notes(folder)
         with (
-            _server(hybrid) as place,
+            _server(named(system)) as place,
             note_index(notes, PROJECT, None, scratch / "index.sqlite", chunker, place) as index,
         ):
-            permalinks = {note.path: note_of(note, PROJECT).permalink for note in index.documents()}
+            yield self.answering(record, system, index)
 
-            def answer(asked: Asked) -> Rows:
-                if asked.arguments == "text":
-                    found = _keyword_rows(search(asked.question, text, index))
-                else:
-                    pipeline = hybrid if asked.arguments == "hybrid" else vector
-                    found = [
-                        (one.chunk.path, one.score) for one in search(asked.question, pipeline, index).results
-                    ]
-                return [Row(permalinks[path], score) for path, score in found]
+    def answering(self, record: Mapping[str, Any], system: str, index: Index, today: str = "") -> Answer:
+        least = MinSimilarity(LEAST)
+        hybrid = named(system).with_stage(least)
+        vector, text = replace(VECTOR_ONLY.with_stage(least), layout=hybrid.layout), _text_mode(hybrid)
+        permalinks = {note.path: note_of(note, PROJECT).permalink for note in index.documents() or ()}
 
-            yield answer
+        def answer(asked: Asked) -> Rows:
+            if asked.arguments == "text":
+                found = _keyword_rows(search(asked.question, text, index))
+            else:
+                pipeline = hybrid if asked.arguments == "hybrid" else vector
+                results = search(asked.question, pipeline, index).results
+                found = [(one.chunk.path, one.score) for one in results]
+            return [Row(permalinks[path], score) for path, score in found]
+
+        return answer
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.replaying import Answer, Asked, Row, Rows, Unreadable, chosen
+from workbench.contracts import Index
 from workbench.memory.embedding.engines import ModelVariant, Role
 from workbench.memory.embedding.local import Embedded, LocalEmbedder, Reading, Truncated
 from workbench.memory.index import MemoryIndex
@@ -50,17 +51,19 @@ class OpenClawForm:
     def opened(
         self, record: Mapping[str, Any], system: str, folder: Path, scratch: Path, today: str
     ) -> Iterator[Answer]:
-        like = indexing(system)
+        with _opened(folder, indexing(system), scratch / "index.sqlite") as index:
+            yield self.answering(record, system, index, today)
+
+    def answering(self, record: Mapping[str, Any], system: str, index: Index, today: str = "") -> Answer:
         pipeline = _on(named(system if system in SYSTEMS else "openclaw-2026.2.13"), today or _clock(record))
-        with _opened(folder, like, scratch / "index.sqlite") as index:
 
-            def answer(asked: Asked) -> Rows:
-                if not asked.question.strip(BLANKS):
-                    return None  # memory_search says that it needs a query
-                trace = search(asked.question, _asking(pipeline, asked.arguments), index)
-                return [_row(one) for one in trace.results]
+        def answer(asked: Asked) -> Rows:
+            if not asked.question.strip(BLANKS):
+                return None  # memory_search says that it needs a query
+            trace = search(asked.question, _asking(pipeline, asked.arguments), index)
+            return [_row(one) for one in trace.results]
 
-            yield answer
+        return answer
 
 
 @dataclass

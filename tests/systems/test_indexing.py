@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +14,16 @@ from tests.commands import Run
 from workbench.errors import InputError
 from workbench.memory.files import FileRules, folders, list_files
 from workbench.memory.index import MemoryIndex
+from workbench.memory.index_files import default_index_path, file_to_make
+from workbench.memory.opening import open_memory
 from workbench.memory.sync import index_folder, open_index, outdated
 from workbench.records import Clause, Query
-from workbench.systems.catalogue import INDEXINGS, indexing
-from workbench_plugins.openclaw.release_indexing import FEBRUARY_FILES, SEPTEMBER_FILES
+from workbench.retrieval.explain import explain
+from workbench.retrieval.pipeline import search
+from workbench.systems.catalogue import INDEXINGS, SYSTEMS, indexing, system
+from workbench.systems.openclaw import FEBRUARY_FILES
+from workbench.terminal import text_of
+from workbench_plugins.openclaw.release_indexing import SEPTEMBER_FILES
 
 FILES = [
     "MEMORY.md", "USER.md", "DREAMS.md", "notes.md", "memory/a.md", "memory/.hidden/b.md", "memory/c.txt",
@@ -110,3 +118,78 @@ def test_a_release_that_is_not_known_is_named_with_the_nearest(run: Run, wren: P
     assert refused.code == 2
     assert "'openclaw-2026.9.5'" in refused.err
     assert "openclaw-2026.9.6" in refused.err
+
+
+# Several indexes of one folder
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache folder of its own."""
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+OTHERWISE = "Not indexed as {0} does it (chunker, order of equal hits). Do so: workbench index {1} --as {0}"
+
+
+@pytest.mark.usefixtures("home")
+def test_a_system_says_that_the_index_is_not_its_releases_own_until_it_is(run: Run, tmp_path: Path) -> None:
+    root = world.write(tmp_path / "wren")
+    name, own = "openclaw-2026.9.6", indexing("openclaw-2026.9.6")
+    index_folder(root, world.EMBEDDER)
+    with open_memory(root, world.EMBEDDER, like=own) as index:
+        trace = search("tea", system(name), index)
+        explained = explain(trace, index, "memory/tea.md")
+        assert trace.caution == f"{OTHERWISE.format(name, root)} --model toy"
+        assert trace.as_json()["indexed_otherwise"] == explained.as_json()["indexed_otherwise"]
+        assert text_of(trace.view()).startswith("Not indexed as openclaw-2026.9.6 does it")
+        assert text_of(explained.view()).startswith("Not indexed as openclaw-2026.9.6 does it")
+        assert search("tea", system("engine-rrf-60"), index).caution == ""
+    index_folder(root, world.EMBEDDER, like=own)
+    with open_memory(root, world.EMBEDDER, like=own) as index:
+        assert index.name == str(default_index_path(root, name))
+        assert search("tea", system(name), index).as_json()["indexed_otherwise"] is None
+        assert "openclaw-2026.2.13" in search("tea", system("openclaw-2026.2.13"), index).caution
+    with open_memory(root, world.EMBEDDER) as index:
+        assert index.name == str(default_index_path(root))
+
+
+@pytest.mark.usefixtures("home")
+def test_releases_that_index_alike_share_an_index_and_any_index_answers_where_it_is_the_only_one(
+    tmp_path: Path,
+) -> None:
+    root = world.write(tmp_path / "wren")
+    index_folder(root, world.EMBEDDER, like=indexing("openclaw-2026.3.7"))
+    made = default_index_path(root, "openclaw-2026.3.7")
+    assert file_to_make(root, indexing("openclaw-2026.2.13")) == made
+    for like in (indexing("openclaw-2026.2.27"), indexing("bm-0.24.1"), None):
+        with open_memory(root, world.EMBEDDER, like=like) as index:
+            assert index.name == str(made)
+
+
+@pytest.mark.usefixtures("home")
+def test_the_command_makes_the_index_that_the_sentence_asks_for(run: Run, tmp_path: Path) -> None:
+    """With other sizes of chunks it is still the release's own."""
+    root = world.write(tmp_path / "wren dir")
+    assert run("index", root).code == 0
+    for name, more in (("bm-0.24.1", []), ("openclaw-2026.9.6", ["--chunk", "100/20"])):
+        asked = ("search", "tea", "--memory", root, "--system", name)
+        told = run(*asked).out.splitlines()
+        assert told[0].startswith(f"Not indexed as {name} does it (")
+        sentence = run(*asked, "--json").json()["indexed_otherwise"]
+        command = shlex.split(sentence.partition("Do so: workbench ")[2])
+        assert run(*command, *more).code == 0
+        assert run(*asked, "--json").json()["indexed_otherwise"] is None
+    listed = run("index", "--list").out
+    assert "indexed as bm-0.24.1" in listed
+    assert "indexed as openclaw-2026.9.6" in listed
+
+
+def test_every_system_indexes_as_the_way_of_its_name_says() -> None:
+    for name in INDEXINGS:
+        if name in SYSTEMS:
+            own = SYSTEMS[name].indexing
+            assert own is not None
+            assert replace(own, name=name) == replace(indexing(name), name=name)
+    assert indexing("bm-994-gated").name == "bm-head"

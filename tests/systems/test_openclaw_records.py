@@ -16,7 +16,7 @@ from tests.conftest import SAMPLE
 from tests.replaying import openclaw as replaying
 from tests.run_records import Compared, load, replayed
 from workbench.contracts import Index
-from workbench.memory.index import default_index_path
+from workbench.memory.index_files import default_index_path
 from workbench.memory.sources import Indexing, chunker_of_file
 from workbench.memory.store.sqlite.store import Store
 from workbench.records import Hits, Query

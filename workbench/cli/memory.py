@@ -59,7 +59,11 @@ Transcripts = Annotated[
 ]
 As = Annotated[
     str | None,
-    typer.Option("--as", help="Index exactly the files and chunks of a release, such as openclaw-2026.9.6."),
+    typer.Option(
+        "--as",
+        help="Index exactly as a release does, such as openclaw-2026.9.6 or bm-0.24.1: its files, its "
+        "chunks, and what its model reads. This index lies beside the workbench's own.",
+    ),
 ]
 ChunkOption = Annotated[
     str | None,
@@ -114,6 +118,8 @@ class IndexingOptions:
     ) -> dict[str, Any]:
         """What `index_folder` takes for these options."""
         from workbench.memory.embedding.engines import ModelVariant
+        from workbench.memory.files import memory_root
+        from workbench.memory.index_files import file_to_make
         from workbench.memory.sync import usual_reading
 
         sources: list[Any] = []
@@ -122,8 +128,11 @@ class IndexingOptions:
 
             sources.append(Sessions(self.sessions))
         chunker, release = cutting(context, self.like, self.chunk)
+        file = self.index_file
+        if release is not None and file is None and store is None:
+            file = file_to_make(memory_root(folder), release)
         given: dict[str, Any] = {
-            "index_path": self.index_file,
+            "index_path": file,
             "like": release,
             "extra": self.extra,
             "sources": sources,
@@ -186,25 +195,29 @@ def index(
 
             given["embedder"] = on_cluster(embedder, workers)
         summary = index_folder(folder, store=store, rebuild=rebuild, verify=verify, skip=skip, **given)
-        summary.read_by_word = lay_out(store or str(folder), embedder, options.index_file, vectors)
+        layout = _usual_layout() if given["like"] is None else None
+        summary.read_by_word = lay_out(store or str(folder), embedder, given["index_path"], layout, vectors)
     summary.seconds = time.perf_counter() - started
     say_left_out(summary, given["sources"])
     if store is None:
-        say_unread(folder, embedder, options.index_file)
+        say_unread(folder, embedder, given["index_path"])
     print_output(asdict(summary) if as_json else str(summary), as_json)
 
 
-def lay_out(memory: str, embedder: Embedder | None, index_file: Path | None, vectors: bool) -> int:
+def lay_out(
+    memory: str, embedder: Embedder | None, index_file: Path | None, layout: Layout | None, vectors: bool
+) -> int:
     """Lays the index out as the default system needs it, so that the first question costs what others do.
 
-    Returns how many chunks the model has read word by word. With `vectors`, the first question of the others
-    costs no more either.
+    An index that is made as a release makes it is for that release: it has no other layout. Returns how many
+    chunks the model has read word by word. With `vectors`, the first question of the others costs no more
+    either.
     """
     from workbench.memory.index import MemoryIndex
     from workbench.memory.opening import open_memory
 
     with open_memory(memory, embedder, index_path=index_file) as opened, opened.snapshot():
-        laid_out = opened.laid_out(_usual_layout())
+        laid_out = opened.laid_out(layout)
         for sentence in laid_out.left_out:
             print_error(one_line(f"left out: {sentence}"))
         if vectors and isinstance(opened, MemoryIndex):

@@ -74,7 +74,7 @@ def search(
         )
     asked = changes.pipeline(where.system(system))
     cleaned = check_question(question)
-    with where.opened() as opened, opened.snapshot():
+    with where.opened(asked) as opened, opened.snapshot():
         trace = pipeline.search(cleaned, asked, opened)
         if case is not None:
             from workbench_plugins.cases.commands import save_trace
@@ -132,7 +132,7 @@ def explain(
     from workbench.retrieval.query import check_question
 
     searched = check_question(question), changes.pipeline(where.system(system))
-    with where.opened() as opened, opened.snapshot():
+    with where.opened(searched[1]) as opened, opened.snapshot():
         trace = pipeline.search(*searched, opened)
         explanation = explaining.explain(trace, opened, where.relative(target))
         if has_feature("doctor"):
@@ -212,7 +212,7 @@ def evaluate(
     usual = [name for name in DEFAULT_COMPARISON if name in SYSTEMS]
     chosen = changes.pipelines(SYSTEMS if every else systems or usual)
     asked = labelled(where.memory, questions)
-    with where.opened() as opened, opened.snapshot():
+    with where.opened(*chosen) as opened, opened.snapshot():
         check_targets(asked, opened.paths())
         index = CachedIndex(opened)
         evaluations = evaluate_all(asked, chosen, index, measures or ())
@@ -259,7 +259,7 @@ def compare(
 
     cleaned = check_question(question)
     asked = changes.pipelines(names)
-    with where.opened() as opened:
+    with where.opened(*asked) as opened:
         traces = [pipeline.search(cleaned, one, opened) for one in asked]
     print_output([one.as_json() for one in traces] if as_json else comparison_view(traces), as_json)
 

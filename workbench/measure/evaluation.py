@@ -19,7 +19,7 @@ from workbench.retrieval.legs import VectorLeg, legs_of
 from workbench.retrieval.pipeline import Pipeline, check_pipeline, search
 from workbench.retrieval.query import BLANKS
 from workbench.safe_text import one_line
-from workbench.tables import ABSENT, Part, Table, Types, numbers, tidy
+from workbench.tables import ABSENT, Part, Table, Types, hanging, numbers, tidy
 
 if TYPE_CHECKING:
     from workbench.figures import Figure, Shape
@@ -146,11 +146,18 @@ class Evaluation(Tabular):
 
         return {str(one): float(measured(self, one).mean()) for one in self.measures}
 
+    @property
+    def caution(self) -> str:
+        """That the index is not made as the system's release makes one; empty if it is."""
+        traces = [*(one.trace for one in self.asked), *self.controls]
+        return traces[0].caution if traces else ""
+
     def as_json(self) -> dict[str, Any]:
         """The figures under the keys of `workbench evaluate --json`; `measures` only if any were asked."""
         low, high = self.hit_interval
         return {
             "system": self.pipeline.name,
+            "indexed_otherwise": self.caution or None,
             "n": self.overall.n,
             "hits": self.overall.hits,
             "hit_rate": self.overall.rate,
@@ -198,7 +205,22 @@ class Evaluations(list[Evaluation], Tabular):
             f"{few} of {len(shares)} files have fewer questions and cannot pass"
         )
         notes = [note] if 0 < few < len(shares) else []
-        return [self.figures_table(), *notes, "", "hits by kind of question", self._kinds_table()]
+        kinds: list[Part] = ["", "hits by kind of question", self._kinds_table()]
+        return [*self.cautions, self.figures_table(), *notes, *kinds]
+
+    @property
+    def cautions(self) -> list[Part]:
+        """For which systems the index is not made as their releases make one: nothing, or one line."""
+        cautioned = {one.pipeline.name: one.caution for one in self if one.caution}
+        if len(set(cautioned.values())) < 2:
+            return [hanging(one) for one in set(cautioned.values())]
+        names = ", ".join(cautioned)
+        return [
+            hanging(
+                f"Not indexed as the releases of {len(cautioned)} systems do it: {names}. How to do so: "
+                "workbench evaluate -s NAME"
+            )
+        ]
 
     def figures_table(self) -> Table:
         """One line per pipeline: hits and interval, files passing, MRR, judged, unanswerable questions.

@@ -44,7 +44,8 @@ def is_default_place(path: Path) -> bool:
 
     What lies there is no other program's file, and no file that the user has named.
     """
-    return path.parent == index_home() and bool(re.fullmatch(r".+-[0-9a-f]{12}\.sqlite", path.name))
+    named = re.fullmatch(r".+-[0-9a-f]{12}(\.as-.+)?\.sqlite", path.name)
+    return path.parent == index_home() and named is not None
 
 
 def choices_for(index_path: Path) -> Choices:

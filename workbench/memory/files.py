@@ -242,13 +242,14 @@ class FileRules:
     """Which files of a folder are its memory: these heads, and the Markdown below memory/.
 
     With `anywhere`, all Markdown of a folder that has no head and no memory/ is its memory. With
-    `every_folder`, hidden folders count too. Raises InputError for a head that is not the name of a Markdown
-    file.
+    `every_folder`, hidden folders count too. With `whole_folder`, all Markdown of the folder counts, whatever
+    else is in it. Raises InputError for a head that is not the name of a Markdown file.
     """
 
     heads: tuple[str, ...] = HEADS
     anywhere: bool = True
     every_folder: bool = False
+    whole_folder: bool = False
 
     def __post_init__(self) -> None:
         for head in self.heads:
@@ -342,6 +343,8 @@ def _heads(root: Path, rules: FileRules) -> list[str]:
 
 def _tree(root: Path, rules: FileRules) -> Path:
     """The folder in which every *.md counts: memory/ in an agent's workspace, otherwise `root` itself."""
+    if rules.whole_folder:
+        return root
     tree = root / TREE
     workspace = _heads(root, rules) or os.path.isdir(tree) or os.path.islink(tree)
     return tree if workspace or not rules.anywhere else root

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import shlex
 import threading
 from abc import abstractmethod
@@ -17,12 +16,13 @@ from numpy.typing import NDArray
 
 from workbench.contracts import Index
 from workbench.errors import InputError, WorkbenchError
-from workbench.memory.choices import check_model, extra_paths_of, index_home
+from workbench.memory.choices import check_model, extra_paths_of, is_default_place
 from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import PACKAGED_MODEL, Embedder, LocalEmbedder, local_embedder
 from workbench.memory.embedding.named import remembered
 from workbench.memory.files import SUFFIX, content_hash, memory_root
-from workbench.memory.sources import is_sound, whole_characters
+from workbench.memory.index_files import default_index_path, differences
+from workbench.memory.sources import Indexing, is_sound, whole_characters
 from workbench.memory.store.contract import IndexPlace, IndexStore, Settings
 from workbench.memory.store.postings import K1, B, KeywordPostings, NoPostingsError, PostingsSource
 from workbench.memory.store.scan import Scan
@@ -34,12 +34,6 @@ from workbench.safe_text import counted
 
 NAMED = 3
 """So many changed files are named in a remark."""
-
-
-def default_index_path(root: Path) -> Path:
-    """The default place of a memory's index: the user's cache folder, or WORKBENCH_HOME if it is set."""
-    digest = hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:12]
-    return index_home() / f"{root.resolve().name}-{digest}.sqlite"
 
 
 def opened_embedder(store: IndexStore, embedder: Embedder | None = None) -> Embedder:
@@ -227,8 +221,38 @@ class MemoryIndex(OpenIndex):
         """The memory's folder, and `--index` if the index is not in its default place, for a command."""
         if self.root is None:
             return "FOLDER"
-        own = Path(self.name) == default_index_path(self.root)
-        return shlex.quote(str(self.root)) + ("" if own else f" --index {shlex.quote(self.name)}")
+        folder, file = shlex.quote(str(self.root)), Path(self.name)
+        if file == default_index_path(self.root):
+            return folder
+        release = self.store.indexed_as
+        if release and file == default_index_path(self.root, release):
+            return f"{folder} --as {release}"
+        return f"{folder} --index {shlex.quote(self.name)}"
+
+    def made_otherwise(self, indexing: Indexing) -> str:
+        folder = self.root or (Path(self.store.folder) if self.store.folder else None)
+        if folder is None:
+            return ""  # made in memory, from what a case or a test gives
+        found = differences(self.store, indexing, None if self.root is None else memory_root(self.root))
+        if not found:
+            return ""
+        command = f"workbench index {self._command_to_make(folder, indexing)}"
+        return f"Not indexed as {indexing.name} does it ({', '.join(found)}). Do so: {command}"
+
+    def _command_to_make(self, folder: Path, indexing: Indexing) -> str:
+        """The options of `workbench index` that make the index of a release, in the user's own choices."""
+        words, file = [str(folder)], Path(self.name)
+        if not file.exists():
+            words += ["--store", self.name]
+        elif not is_default_place(file):
+            words += ["--index", self.name]
+        words += ["--as", indexing.name]
+        if self.model != PACKAGED_MODEL:
+            words += ["--model", self.model]
+        for path in extra_paths_of(folder.resolve(), file):
+            words += ["--extra", path]
+        remade = default_index_path(folder, indexing.name).exists()
+        return shlex.join(words) + (" --rebuild" if remade or not is_default_place(file) else "")
 
     @property
     def remarks(self) -> list[str]:

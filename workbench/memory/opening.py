@@ -8,7 +8,10 @@ from pathlib import Path
 from workbench.errors import InputError
 from workbench.memory.addresses import SCHEME, Opener, on_a_server, openers, server_place
 from workbench.memory.embedding.local import Embedder
+from workbench.memory.files import memory_root
 from workbench.memory.index import MemoryIndex, OpenIndex
+from workbench.memory.index_files import file_to_open
+from workbench.memory.sources import Indexing
 from workbench.memory.sync import open_index
 
 
@@ -47,18 +50,24 @@ def open_memory(
     *,
     index_path: Path | None = None,
     re_embed: bool = False,
+    like: Indexing | None = None,
 ) -> OpenIndex:
     """Opens a memory for searching: an indexed folder, or OpenClaw's SQLite file of one.
 
     Questions are embedded by `embedder`, or else by the model that made the index. `index_path` is the index
     of a folder if it is not in the default place. With `re_embed` the chunks of an OpenClaw file are embedded
-    here, into `index_path`. Close the index after use, or use it in a `with` statement.
+    here, into `index_path`. A folder can have several indexes; `like` says which way of indexing is wanted,
+    and without such an index the workbench's own is opened. Close the index after use, or use it in a `with`
+    statement.
 
     Raises InputError for an address that no installed store opens, for a memory without an index, and for an
     embedder that did not make the index; StorageError for one that is damaged or cannot be read.
     """
     asked = os.fspath(address)
-    return _opener(asked).open(asked, embedder, index_path, re_embed)
+    opener = _opener(asked)
+    if opener is FOLDER and index_path is None:
+        index_path = file_to_open(memory_root(asked), like)
+    return opener.open(asked, embedder, index_path, re_embed)
 
 
 def _opener(address: str) -> Opener:

@@ -227,6 +227,48 @@ def parts(text: str, most: int) -> list[str]:
     return [*found, data.decode()]
 
 
+LONGEST_CHARACTER = 4
+"""Bytes in UTF-8."""
+
+
+@dataclass(frozen=True)
+class LimitedChunker:
+    """What another chunker cuts, cut again to at most `most` bytes; the parts of a passage share its lines.
+
+    Source: openclaw 2026.2.13, src/memory/embedding-chunk-limits.ts, enforceEmbeddingMaxInputTokens.
+    """
+
+    chunker: Chunker
+    most: int
+
+    def __post_init__(self) -> None:
+        if self.most < LONGEST_CHARACTER:
+            raise InputError(
+                f"A limit of {self.most} bytes is too small for some characters.",
+                f"Use at least {LONGEST_CHARACTER}.",
+            )
+
+    @property
+    def name(self) -> str:
+        return f"{self.chunker.name} bytes={self.most}"
+
+    def of_file(self, path: str) -> Chunker:
+        """The same limit for the chunker of one file."""
+        return LimitedChunker(chunker_of_file(self.chunker, path), self.most)
+
+    def chunk(self, text: str) -> list[Passage]:
+        """The passages of `text` in order, each of at most `most` bytes."""
+        return [part for passage in self.chunker.chunk(text) for part in within(passage, self.most)]
+
+
+def within(passage: Passage, most: int) -> list[Passage]:
+    """The passage in parts of at most `most` bytes, each with its own hash and all of its lines."""
+    return [
+        Passage(text, passage.start_line, passage.end_line, content_hash(text))
+        for text in parts(passage.text, most)
+    ]
+
+
 class Look(NamedTuple):
     """What is known of a file without reading it: its size in bytes and its modification time."""
 
@@ -293,13 +335,15 @@ class Indexing:
     """How a release indexes a memory: which files it reads, how it cuts them, and the order of equal hits.
 
     With `ties_by_row`, hits with equal numbers come in the order in which they were stored, as an SQL query
-    without a further ORDER BY returns them; otherwise in the order of their chunk ids.
+    without a further ORDER BY returns them; otherwise in the order of their chunk ids. `reading` names how a
+    local model reads a passage that is longer than its window; empty for the usual way.
     """
 
     name: str
     chunker: Chunker
     rules: FileRules = GENERAL
     ties_by_row: bool = False
+    reading: str = ""
 
 
 Listed = tuple[DocumentSource, Look]

@@ -24,9 +24,17 @@ from workbench.memory.addresses import server_place
 from workbench.memory.choices import Choices, extra_paths_of, remember
 from workbench.memory.embedding import cache as cached_embedding
 from workbench.memory.embedding.cache import embed_through_cache, known_vectors
-from workbench.memory.embedding.local import PACKAGED_MODEL, Embedder, LocalEmbedder, UsualReading, reading_of
+from workbench.memory.embedding.local import (
+    PACKAGED_MODEL,
+    Embedder,
+    LocalEmbedder,
+    UsualReading,
+    reading_named,
+    reading_of,
+)
 from workbench.memory.files import SOURCE, GoneError, memory_root
-from workbench.memory.index import MemoryIndex, check_same, default_index_path
+from workbench.memory.index import MemoryIndex, check_same
+from workbench.memory.index_files import default_index_path, file_to_make, file_to_open
 from workbench.memory.sources import (
     Chunker,
     DocumentSource,
@@ -121,7 +129,8 @@ def index_folder(
     one has those of LineChunker(). Without `embedder`, the packaged model embeds, in its `usual_reading`.
     `store` is the address of a database server for the index, such as postgresql://USER@HOST/DATABASE;
     without it, the index is the file `index_path`, or the default file of the folder. An index on a server
-    takes known vectors from the folder's default file. With `vectors_later`, a file of a local model gets
+    takes known vectors from the folder's default file. With `like`, the default file is the release's own,
+    beside that of the workbench. With `vectors_later`, a file of a local model gets
     the known vectors alone: the others are computed when a search first compares them, and then kept.
 
     Raises InputError for a folder or a file that cannot be used, and for an index that was made with another
@@ -131,13 +140,13 @@ def index_folder(
     """
     started = time.perf_counter()
     root = memory_root(folder)
-    place = _place(root, index_path, store)
     open_sizes = chunker is None and like is None
     like = like or Indexing("", chunker or LineChunker())
+    place = _place(root, index_path, store, like)
     chunker = chunker or like.chunker
     with place.alone(wait), _vector_source(root, place) as vector_source:
         beside, every = _sources(root, place, like, extra, sources)
-        embedder = embedder or LocalEmbedder(reading=_reading_for(place, every, rebuild).reading)
+        embedder = embedder or LocalEmbedder(reading=_reading_for(place, every, rebuild, like).reading)
         settings = Settings(embedder.name, embedder.revision, embedder.dimensions, chunker.name)
         by_name = isinstance(embedder, LocalEmbedder) or getattr(embedder, "remote", False)
         model = embedder.name if by_name and embedder.name != PACKAGED_MODEL else ""
@@ -171,13 +180,17 @@ def usual_reading(
     The arguments are those of `index_folder`. Raises InputError for a folder or an address that cannot be
     used, and StorageError for an index that cannot be read.
     """
-    root = memory_root(folder)
-    place = _place(root, index_path, store)
-    _, every = _sources(root, place, like or Indexing("", LineChunker()), extra, sources)
-    return _reading_for(place, every, rebuild)
+    root, like = memory_root(folder), like or Indexing("", LineChunker())
+    place = _place(root, index_path, store, like)
+    _, every = _sources(root, place, like, extra, sources)
+    return _reading_for(place, every, rebuild, like)
 
 
-def _reading_for(place: IndexPlace, every: Sequence[DocumentSource], rebuild: bool) -> UsualReading:
+def _reading_for(
+    place: IndexPlace, every: Sequence[DocumentSource], rebuild: bool, like: Indexing
+) -> UsualReading:
+    if like.reading:
+        return UsualReading(reading_named(like.reading), kept=True)
     if place.exists() and not rebuild:
         with place.open() as store:
             kept = reading_of(store.settings.revision)
@@ -214,24 +227,30 @@ def _vector_source(root: Path, place: IndexPlace) -> Iterator[IndexStore | None]
         yield opened
 
 
-def _place(root: Path, index_path: Path | None, store: str | None) -> IndexPlace:
+def _place(root: Path, index_path: Path | None, store: str | None, like: Indexing) -> IndexPlace:
     if store is None:
-        return SQLitePlace(index_path or default_index_path(root))
+        return SQLitePlace(index_path or file_to_make(root, like))
     if index_path is not None:
         raise InputError("The index cannot be both in a file and on a server.", "Give --index or --store.")
     return server_place(store)
 
 
 def open_index(
-    folder: str | os.PathLike[str], embedder: Embedder | None = None, *, index_path: Path | None = None
+    folder: str | os.PathLike[str],
+    embedder: Embedder | None = None,
+    *,
+    index_path: Path | None = None,
+    like: Indexing | None = None,
 ) -> MemoryIndex:
     """Opens the index of `folder` for searching, with the embedder that made it.
+
+    With `like`, it is the index that was made so, if there is one in the default places.
 
     Raises InputError when there is no index yet, or when another embedder made it; StorageError when the
     index is damaged or cannot be read.
     """
     root = memory_root(folder)
-    path = index_path or default_index_path(root)
+    path = index_path or file_to_open(root, like)
     if not path.exists():
         raise SQLitePlace(path).missing(str(folder))
     index = MemoryIndex.open(path, embedder)

@@ -129,7 +129,11 @@ class Explanation(Shown):
     def view(self) -> list[Part]:
         """The headline, the way of the best chunk through the stages, and folded every number of the best."""
         about = f"“{self.trace.question}” in {self.trace.system}"
-        parts: list[Part] = [Block(self.headline, style="bold"), hanging(one_line(about))]
+        parts: list[Part] = [
+            *self.trace.cautions,
+            Block(self.headline, style="bold"),
+            hanging(one_line(about)),
+        ]
         if not self.verdicts:
             return [*parts, hanging(_never_indexed_line(self.target))]
         best, others = self.verdicts[0], Counter(one.fate.value for one in self.verdicts[1:])
@@ -176,7 +180,8 @@ class Explanation(Shown):
         """The file's fate, and each chunk's, with formulas and ranks."""
         return {
             "question": self.trace.question, "system": self.trace.system, "target": self.target,
-            "fate": self.fate.value, "chunks": [one.as_json(self.trace) for one in self.verdicts],
+            "fate": self.fate.value, "indexed_otherwise": self.trace.caution or None,
+            "chunks": [one.as_json(self.trace) for one in self.verdicts],
         }  # fmt: skip
 
 

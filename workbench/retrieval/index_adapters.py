@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from workbench.contracts import Index, Layout
+from workbench.memory.sources import Indexing
 from workbench.records import Chunk, Document, Hits, Query, Rows, Vector
 
 Made = TypeVar("Made")
@@ -34,6 +35,9 @@ class IndexAdapter(Index):
     @property
     def generation(self) -> int:
         return self.inner.generation
+
+    def made_otherwise(self, indexing: Indexing) -> str:
+        return self.inner.made_otherwise(indexing)
 
     @property
     def size(self) -> int:

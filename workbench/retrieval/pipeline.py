@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 
 from workbench.contracts import Context, Index, Layout, Observer
 from workbench.errors import InputError
+from workbench.memory.sources import Indexing
 from workbench.records import Floats, Moment, Shown, Stage, Trace, Vector
 from workbench.retrieval.columns import flow
 from workbench.retrieval.cutoff import AddedFloor, Limit, MinScore, Order
+from workbench.retrieval.index_adapters import memoized
 from workbench.retrieval.legs import LegStage, VectorLeg
 from workbench.retrieval.picture import Mark, picture
 from workbench.retrieval.query import BLANKS
@@ -187,6 +189,7 @@ class Pipeline(Shown):
 
     Raises InputError when two stages claim one slot or write one column, when a stage reads a column that no
     earlier stage writes, and when nothing that ranks or drops candidates depends on what a leg brings.
+    `indexing` is how the release makes its index; None for a system that says nothing of that.
     """
 
     name: str
@@ -194,6 +197,7 @@ class Pipeline(Shown):
     source: Source
     changes: tuple[Change, ...] = field(default=())
     layout: Layout | None = None
+    indexing: Indexing | None = None
 
     def __post_init__(self) -> None:
         _check(self.name, tuple(map(_wires, self.stages)))
@@ -388,4 +392,12 @@ def search(
             # Embed before anything is read: a reader may keep a writer waiting.
             vector = index.embed(cleaned)
         context = Running(index.laid_out(pipeline.layout), cleaned, pipeline.limit, vector)
-        return run(trace, context, last=last)
+        return run(trace.with_changes(caution=caution(pipeline, index)), context, last=last)
+
+
+def caution(pipeline: Pipeline, index: Index) -> str:
+    """That an index is not made as the pipeline's release makes one; empty if it is, or if none is asked."""
+    indexing = pipeline.indexing
+    if indexing is None:
+        return ""
+    return memoized(index, ("made otherwise", indexing.name), lambda: index.made_otherwise(indexing))

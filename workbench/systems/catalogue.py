@@ -59,12 +59,16 @@ INDEXINGS = Registry[Indexing](
     lambda thing: isinstance(thing, Indexing),
     see_all="Choose one of these, or leave it out for the workbench's own way.",
 )
-"""How releases index a memory, by the name of the system: for answers that are exactly its own."""
+"""How releases index a memory, by the name of the release: for answers that are exactly its own."""
 
 
 def indexing(name: str) -> Indexing:
-    """How the release of that name indexes a memory: give it to `index_folder` as `like`.
+    """How the system or the release of that name indexes a memory: give it to `index_folder` as `like`.
 
     Raises InputError, naming the nearest ones, for a release whose indexing is not known.
     """
+    if name not in INDEXINGS and (name in SYSTEMS or name in ON_A_SERVER):
+        own = system(name).indexing
+        if own is not None:
+            return own
     return INDEXINGS.named(name)

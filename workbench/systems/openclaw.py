@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from workbench.memory.files import HEADS, FileRules
+from workbench.memory.sources import USUAL_LONGEST, Indexing, LimitedChunker, LineChunker
 from workbench.records import Stage
 from workbench.retrieval.cutoff import EvidenceFloor, Limit, MinScore, Order
 from workbench.retrieval.fusion import AnsweredSum, OneLeg, WeightedRRF, WeightedSum
@@ -60,6 +62,18 @@ SIMPLIFIED = (
     "stored order."
 )
 
+FEBRUARY_FILES = FileRules(HEADS, anywhere=False, every_folder=True)
+"""Source: openclaw 2026.2.13, src/memory/internal.ts, listMemoryFiles."""
+
+FEBRUARY = Indexing(
+    "openclaw-2026.2.13",
+    LimitedChunker(LineChunker(), USUAL_LONGEST),
+    FEBRUARY_FILES,
+    ties_by_row=True,
+    reading="truncated",
+)
+"""How 2026.2.13 indexes a memory; a local model reads the first window of a chunk, as in the records."""
+
 SHIPPED = Pipeline(
     "openclaw-2026.2.13",
     JoinedWords(join="AND")
@@ -79,6 +93,7 @@ SHIPPED = Pipeline(
         REPORT,
         SIMPLIFIED,
     ),
+    indexing=FEBRUARY,
 )
 
 WORKAROUND = Pipeline(
@@ -91,6 +106,7 @@ WORKAROUND = Pipeline(
         REPORT,
         f"The report's workaround, which it measured at 94.7 %. {SIMPLIFIED}",
     ),
+    indexing=FEBRUARY,
 )
 
 

@@ -191,7 +191,7 @@ def watch(
     """
     from workbench.memory.choices import extra_paths_of
     from workbench.memory.files import GENERAL, memory_root
-    from workbench.memory.index import default_index_path
+    from workbench.memory.index_files import default_index_path
     from workbench.memory.sync import index_folder
     from workbench_plugins.agent import watching
 
@@ -201,7 +201,7 @@ def watch(
     configured, given = context.obj, options.prepared(context, root)
     timing = watching.Timing(configured.quiet) if configured else watching.Timing()
     if given["extra"] is None:
-        given["extra"] = extra_paths_of(root, options.index_file or default_index_path(root))
+        given["extra"] = extra_paths_of(root, given["index_path"] or default_index_path(root))
     transcripts = []
     if given["sources"]:
         from workbench_plugins.openclaw.sessions import Thresholds

@@ -23,7 +23,8 @@ from workbench.measure.questions import labels_of
 from workbench.memory.choices import extra_paths_of
 from workbench.memory.embedding.local import Embedder
 from workbench.memory.files import memory_root
-from workbench.memory.index import MemoryIndex, OpenIndex, default_index_path
+from workbench.memory.index import MemoryIndex, OpenIndex
+from workbench.memory.index_files import file_to_open
 from workbench.memory.opening import folder_of, open_memory
 from workbench.records import DropKind, Threshold, Trace
 from workbench.registry import has_feature
@@ -192,7 +193,7 @@ class AgentTools:
         if self.extra_paths is not None or not self._is_folder:
             return self.extra_paths or ()
         with suppress(WorkbenchError):  # without an index that can be read the memory itself still can
-            return extra_paths_of(root, self.index_path or default_index_path(root))
+            return extra_paths_of(root, self.index_path or file_to_open(root, self.pipeline.indexing))
         return ()
 
     def close(self) -> None:
@@ -202,7 +203,11 @@ class AgentTools:
     def _open(self, index: OpenIndex | None = None) -> OpenIndex:
         """An open index that has what its pipeline compares, before the time limit of a search begins."""
         index = index or open_memory(
-            self.memory, self.embedder, index_path=self.index_path, re_embed=self.re_embed
+            self.memory,
+            self.embedder,
+            index_path=self.index_path,
+            re_embed=self.re_embed,
+            like=self.pipeline.indexing,
         )
         if isinstance(index, MemoryIndex) and not getattr(self.pipeline.layout, "has_vectors", False):
             index.prepare()

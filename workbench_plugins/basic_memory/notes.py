@@ -178,7 +178,7 @@ def head_and_body(text: str) -> tuple[Mapping[str, Any], str]:
     >>> head_and_body("---\\ntitle: Tea\\n---\\nA cup."), head_and_body("---\\na: [b\\n---\\n")
     (({'title': 'Tea'}, 'A cup.'), ({}, '---\\na: [b\\n---'))
     """
-    text = text.strip()
+    text = plain_lines(text).strip()
     before, *rest = HEAD.split(text, maxsplit=2)
     if before or len(rest) < 2:
         return {}, text
@@ -188,6 +188,11 @@ def head_and_body(text: str) -> tuple[Mapping[str, Any], str]:
     except (RefusedYamlError, yaml.YAMLError, ValueError):
         return {}, text
     return (keys, rest[1].strip()) if isinstance(keys, Mapping) else ({}, text)
+
+
+def plain_lines(text: str) -> str:
+    r"""The text with "\n" for every kind of line end, as Basic Memory reads a file."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 HEAD = re.compile(r"^-{3,}\s*$", re.MULTILINE)

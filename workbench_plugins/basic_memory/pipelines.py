@@ -32,6 +32,7 @@ from workbench_plugins.basic_memory.ngram_search import (
     EachWordApart,
     NotesWithNgrams,
 )
+from workbench_plugins.basic_memory.note_chunkers import SINCE_0_24, UP_TO_0_23
 from workbench_plugins.basic_memory.notes import EachColumn, NotesLayout, OneMatch
 from workbench_plugins.basic_memory.query_preparation import (
     STOPWORDS,
@@ -231,6 +232,7 @@ SCORED_RRF = Pipeline(
     ),
     source=TOLD.release("e46555bf"),
     layout=NotesLayout(),
+    indexing=UP_TO_0_23,
 )
 
 
@@ -285,6 +287,7 @@ RELEASE_0_24 = replace(
     _profile("bm-0.24.1", HEAD, "0.24.1").with_stage(EachWordApart()).with_stage(AnyWordBesideScripts()),
     layout=NotesWithNgrams(EachColumn(WORDS)),
     changes=(),
+    indexing=SINCE_0_24,
 )
 ONE_MATCH = replace(
     _profile("bm-cjk-regress-one-match", CJK_REGRESS, "a2f5edfa, changed"), layout=NotesLayout(OneMatch())

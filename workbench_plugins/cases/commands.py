@@ -110,7 +110,7 @@ def new(
         same_as=same_as,
         within=within,
     )
-    with where.opened() as opened:
+    with where.opened(asked) as opened:
         made = making.case_of(cleaned, asked, opened, expected, vectors=making.travelling(vectors))
         here = search(cleaned, asked, opened).paths()
     _save(made.with_changes(known_bug=known_bug, references=reference or []), out, overwrite)
@@ -192,8 +192,9 @@ def export(
         print_output(f"{folder}: {counted(len(written), 'case')}.")
         print_output("\n".join(f"No case: {name}, since {reason}." for name, reason in left_out.items()))
     else:
-        with where.opened() as opened:
-            made = making.case_of_questions(asked, SystemOptions().pipeline(system), opened)
+        pipeline = SystemOptions().pipeline(system)
+        with where.opened(pipeline) as opened:
+            made = making.case_of_questions(asked, pipeline, opened)
         _save(made, folder / f"questions{SUFFIX}", overwrite)
 
 

@@ -18,10 +18,19 @@ from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.measure.blame import Reruns
 from workbench.memory.embedding.cache import embed_through_cache
-from workbench.memory.embedding.local import PACKAGED_MODEL, LocalEmbedder, UsualReading
+from workbench.memory.embedding.local import PACKAGED_MODEL, LocalEmbedder, UsualReading, reading_named
 from workbench.memory.files import GENERAL, SOURCE
-from workbench.memory.index import MemoryIndex, default_index_path
-from workbench.memory.sources import Chunker, ChunkSizes, LineChunker, chunker_of_file, resized, sizes_in
+from workbench.memory.index import MemoryIndex
+from workbench.memory.index_files import default_index_path
+from workbench.memory.sources import (
+    Chunker,
+    ChunkSizes,
+    Indexing,
+    LineChunker,
+    chunker_of_file,
+    resized,
+    sizes_in,
+)
 from workbench.memory.store.contract import Cached
 from workbench.memory.store.sqlite.store import Store
 from workbench.progress import progress
@@ -121,8 +130,13 @@ def chunker_named(name: str) -> Chunker | None:
     sizes = sizes_in(name)
     if sizes is None:
         return None
-    known = [LineChunker(), *(one.chunker for one in INDEXINGS.values())]
+    known = [LineChunker(), *(one.chunker for one in _sized())]
     return next((one for one in (resized(each, sizes) for each in known) if one.name == name), None)
+
+
+def _sized() -> list[Indexing]:
+    """The ways to index whose chunks have sizes."""
+    return [one for one in INDEXINGS.values() if sizes_in(one.chunker.name) is not None]
 
 
 def other_chunks(index: MemoryIndex) -> list[OtherChunks]:
@@ -141,7 +155,9 @@ def _others(
     if release is None or not isinstance(index.embedder, LocalEmbedder):
         return OtherChunks(now, sizes, chunker, release or "")
     options = f"--as {release} --chunk {sizes}" if release else f"--chunk {sizes}"
-    return OtherChunks(now, sizes, chunker, release, options, _command(index, index.embedder, options))
+    return OtherChunks(
+        now, sizes, chunker, release, options, _command(index, index.embedder, options, release)
+    )
 
 
 def _release(index: MemoryIndex, name: str, now: ChunkSizes) -> str | None:
@@ -149,15 +165,18 @@ def _release(index: MemoryIndex, name: str, now: ChunkSizes) -> str | None:
     rules = index.store.file_rules
     if (name, rules) == (LineChunker(*now).name, GENERAL):
         return ""
-    same = (one for one in INDEXINGS.values() if (resized(one.chunker, now).name, one.rules) == (name, rules))
+    same = (one for one in _sized() if (resized(one.chunker, now).name, one.rules) == (name, rules))
     return next((one.name for one in same), None)
 
 
-def _command(index: MemoryIndex, embedder: LocalEmbedder, options: str) -> str:
+def _command(index: MemoryIndex, embedder: LocalEmbedder, options: str, release: str) -> str:
     """The command that indexes the memory again, with the model of the index."""
-    own = index.root is not None and Path(index.name) == default_index_path(index.root)
+    own = index.root is not None and Path(index.name) == default_index_path(
+        index.root, index.store.indexed_as
+    )
     size = sum(stamp.size for stamp in index.store.stamps().values())
-    usual = LocalEmbedder(reading=UsualReading.of(size).reading)
+    reading = INDEXINGS[release].reading if release else ""
+    usual = LocalEmbedder(reading=reading_named(reading) if reading else UsualReading.of(size).reading)
     given = [
         "--model", embedder.name if embedder.name != PACKAGED_MODEL else "",
         "--reading", embedder.reading.name if embedder.reading.name != usual.reading.name else "",

@@ -83,7 +83,7 @@ def diagnose(
     name = where.system(system)
     pipeline = changes.pipeline(name)
     questions = _labels(labels, where.memory)
-    with where.opened() as opened:
+    with where.opened(pipeline) as opened:
         found = diagnosed(
             question,
             pipeline,
@@ -178,7 +178,7 @@ def blame(
         raise InputError(
             f"There are no labelled questions in {where.memory}.", "Give --questions FILE, or one --question."
         )
-    with where.opened() as opened:
+    with where.opened(first, second) as opened:
         path = where.relative(target) if target else ""
         found = blamed(first, second, opened, asked, target=path, measure=measure)
     answer(found if as_json else [*found.view("--json lists all")], as_json, yes=found.difference)
@@ -215,7 +215,7 @@ def sweep(
 
     pipeline = changes.pipeline(system)
     asked = labelled(where.memory, questions)
-    with workers_at(cluster) as workers, where.opened() as opened, opened.snapshot():
+    with workers_at(cluster) as workers, where.opened(pipeline) as opened, opened.snapshot():
         check_targets(asked, opened.paths())
         found = run_sweep(pipeline, axes, asked, opened, one_at_a_time, measure, workers)
     if figure is not None:
@@ -258,6 +258,6 @@ def lint(
         found += lint_pair(pipeline, changes.pipeline(against))
     asked = [one.question for one in load_questions(questions).questions] if questions else []
     if memory is not None:
-        with IndexOptions(memory, index_file, re_embed).opened() as opened:
+        with IndexOptions(memory, index_file, re_embed).opened(pipeline) as opened:
             found += lint_on(pipeline, opened, asked)
     answer([one.as_json() for one in found] if as_json else found, as_json, yes=not found)

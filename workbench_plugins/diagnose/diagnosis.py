@@ -152,7 +152,8 @@ class Diagnosis(Tabular):
         parts = [self.explanation.headline, *_first_repair(self)]
         more = [counted(len(some) - 1, f"other {noun}") for some, noun in self._some if len(some) > 1]
         found = [f"Found besides: {' and '.join(more)}."] if more else []
-        return [Block(self.headline, style="bold"), *_lines([*parts, *found]), *self.details()]
+        answer = [Block(self.headline, style="bold"), *_lines([*parts, *found]), *self.details()]
+        return [*self.explanation.trace.cautions, *answer]
 
     @property
     def _some(self) -> list[tuple[Sequence[object], str]]:
@@ -196,6 +197,7 @@ class Diagnosis(Tabular):
             "question": self.question,
             "target": self.target,
             "fate": self.explanation.fate.value,
+            "indexed_otherwise": self.explanation.trace.caution or None,
             "causes": [one.as_json() for one in self.causes],
             "fixes": [one.as_json() for one in self.fixes],
             "price": {

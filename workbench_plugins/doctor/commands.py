@@ -29,7 +29,7 @@ from workbench.memory.addresses import SCHEME
 from workbench.memory.choices import index_home
 from workbench.memory.embedding.local import verified_model
 from workbench.memory.embedding.named import embedder_named
-from workbench.memory.index import default_index_path
+from workbench.memory.index_files import default_index_path
 from workbench.memory.opening import folder_of, open_memory
 from workbench.memory.store.sqlite import place as builds
 from workbench.memory.store.sqlite.database import libraries

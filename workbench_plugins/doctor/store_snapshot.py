@@ -27,7 +27,7 @@ from workbench.errors import InputError
 from workbench.memory.embedding.local import unit
 from workbench.memory.files import SOURCE, FileRules, open_named
 from workbench.memory.guard import bound_queries, check_tables, guarded
-from workbench.memory.index import default_index_path
+from workbench.memory.index_files import default_index_path
 from workbench.memory.sources import is_sound
 from workbench.memory.store.sqlite.database import (
     CHECKSUM_BYTES,
@@ -233,7 +233,7 @@ def ours(db: apsw.Connection, name: str) -> Held:
         later=known.get("vectors_later") == "yes",
         full_text=dict(_differing(db, texts)),
         hashes=_texts(_rows(db, "SELECT path, hash FROM documents WHERE source = ?", SOURCE)),
-        folder=_own_folder(name, known.get("folder") or ""),
+        folder=_own_folder(name, known.get("folder") or "", known.get("indexed_as") or ""),
         says_folder=str(known.get("folder") or ""),
         rules=FileRules(**{**rules, "heads": tuple(rules["heads"])}) if rules else FileRules(),
         shares=[one.read_share for one in chunks],
@@ -242,11 +242,12 @@ def ours(db: apsw.Connection, name: str) -> Held:
     )
 
 
-def _own_folder(name: str, folder: str) -> Path | None:
-    """The memory that an index names, if the index is at the default place of that memory, else None."""
-    if not folder or default_index_path(Path(folder)).resolve() != Path(name).resolve():
+def _own_folder(name: str, folder: str, release: str) -> Path | None:
+    """The memory that an index names, if the index is at a default place of that memory, else None."""
+    if not folder:
         return None
-    return Path(folder)
+    places = {default_index_path(Path(folder)), default_index_path(Path(folder), release)}
+    return Path(folder) if Path(name).resolve() in {one.resolve() for one in places} else None
 
 
 REBUILD = "workbench index {} --rebuild"

@@ -44,7 +44,7 @@ def explore(
 ) -> None:
     """Open one page on a memory: ask, compare two systems, move a threshold, and read the chunks."""
     from workbench.memory.files import memory_root
-    from workbench.memory.index import default_index_path
+    from workbench.memory.index_files import file_to_open
     from workbench.memory.opening import folder_of
 
     check_installed("starlette", "Starlette, which serves the page,")
@@ -52,7 +52,7 @@ def explore(
     if folder is not None:
         root = memory_root(folder)  # before anything starts
         memory = str(root)
-        if not (index_file or default_index_path(root)).exists():
+        if not (index_file or file_to_open(root)).exists():
             print_error(f"Indexing {folder}. The first time takes a minute or two.")
             own = ["--vectors", *(["--index", str(index_file)] if index_file else [])]
             if code := serve([sys.executable, "-m", "workbench", "index", memory, *own], os.environ):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from workbench.errors import InputError
 from workbench.masking import masked
-from workbench.memory.sources import Chunker, LineChunker
+from workbench.memory.sources import Chunker, LimitedChunker, LineChunker
 from workbench.retrieval.pipeline import Pipeline
 from workbench.safe_text import one_line
 from workbench.systems.catalogue import SYSTEMS
@@ -45,7 +45,7 @@ from workbench_plugins.openclaw.config_values import (
     shown,
     trees,
 )
-from workbench_plugins.openclaw.release_indexing import LimitedChunker, SeptemberChunker
+from workbench_plugins.openclaw.release_indexing import SeptemberChunker
 from workbench_plugins.openclaw.releases import DECAY, DIVERSE, HISTORY, WEIGHED
 from workbench_plugins.openclaw.sessions import Thresholds
 

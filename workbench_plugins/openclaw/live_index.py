@@ -37,7 +37,8 @@ from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import PACKAGED_MODEL, Embedder, LocalEmbedder, unit
 from workbench.memory.files import content_hash
 from workbench.memory.guard import LONGEST_VALUE, check_plain, check_tables
-from workbench.memory.index import OpenIndex, default_index_path
+from workbench.memory.index import OpenIndex
+from workbench.memory.index_files import default_index_path
 from workbench.memory.sources import whole_characters
 from workbench.memory.store.contract import DamagedError, LockedError, Settings, Stamp, hits_of, stopped_after
 from workbench.memory.store.scan import Scan

@@ -21,22 +21,20 @@ from functools import lru_cache
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from workbench.contracts import Index
-from workbench.errors import InputError
 from workbench.memory.data_files import load_data
-from workbench.memory.files import HEADS, SOURCE, TREE, FileRules, content_hash
+from workbench.memory.files import HEADS, SOURCE, TREE, FileRules
 from workbench.memory.sources import (
     USUAL_LONGEST,
     Chunker,
-    Indexing,
+    LimitedChunker,
     LineChunker,
     Segment,
-    chunker_of_file,
-    parts,
     utf16_length,
 )
 from workbench.records import Chunk, Document, Passage
 from workbench.retrieval.index_adapters import innermost, memoized
 from workbench.retrieval.query import BLANKS
+from workbench.systems.openclaw import FEBRUARY
 
 ROOT_FILES = ("MEMORY.md", "USER.md")
 """The files that are cut by entry, and whose comments give importance and triggers."""
@@ -409,48 +407,6 @@ def _tail(text: str, room: int) -> str:
     return text[start:]
 
 
-LONGEST_CHARACTER = 4
-"""Bytes in UTF-8."""
-
-
-@dataclass(frozen=True)
-class LimitedChunker:
-    """What another chunker cuts, cut again to at most `most` bytes; the parts of a passage share its lines.
-
-    Source: openclaw 2026.2.13, src/memory/embedding-chunk-limits.ts, enforceEmbeddingMaxInputTokens.
-    """
-
-    chunker: Chunker
-    most: int
-
-    def __post_init__(self) -> None:
-        if self.most < LONGEST_CHARACTER:
-            raise InputError(
-                f"A limit of {self.most} bytes is too small for some characters.",
-                f"Use at least {LONGEST_CHARACTER}.",
-            )
-
-    @property
-    def name(self) -> str:
-        return f"{self.chunker.name} bytes={self.most}"
-
-    def of_file(self, path: str) -> Chunker:
-        """The same limit for the chunker of one file."""
-        return LimitedChunker(chunker_of_file(self.chunker, path), self.most)
-
-    def chunk(self, text: str) -> list[Passage]:
-        """The passages of `text` in order, each of at most `most` bytes."""
-        return [part for passage in self.chunker.chunk(text) for part in within(passage, self.most)]
-
-
-def within(passage: Passage, most: int) -> list[Passage]:
-    """The passage in parts of at most `most` bytes, each with its own hash and all of its lines."""
-    return [
-        Passage(text, passage.start_line, passage.end_line, content_hash(text))
-        for text in parts(passage.text, most)
-    ]
-
-
 # Each release
 
 
@@ -463,9 +419,6 @@ def is_memory_path(path: str) -> bool:
     plain = path.strip().lstrip("./").replace("\\", "/")
     return plain in HEADS or plain.startswith(f"{TREE}/")
 
-
-FEBRUARY_FILES = FileRules(HEADS, anywhere=False, every_folder=True)
-"""Source: openclaw 2026.2.13, src/memory/internal.ts, listMemoryFiles."""
 
 JULY_FILES = FileRules(("MEMORY.md",), anywhere=False, every_folder=True)
 """Source: openclaw 2026.7.1, packages/memory-host-sdk/src/host/internal.ts, listMemoryFiles."""
@@ -507,13 +460,13 @@ class SeptemberChunker(WeightedChunker):
         return UnannotatedChunker(kind(self.tokens, self.overlap))
 
 
-FEBRUARY = Indexing(
-    "openclaw-2026.2.13", LimitedChunker(LineChunker(), USUAL_LONGEST), FEBRUARY_FILES, ties_by_row=True
+JULY = replace(
+    FEBRUARY,
+    name="openclaw-2026.7.1",
+    chunker=LimitedChunker(JulyChunker(), USUAL_LONGEST),
+    rules=JULY_FILES,
 )
-JULY = Indexing(
-    "openclaw-2026.7.1", LimitedChunker(JulyChunker(), USUAL_LONGEST), JULY_FILES, ties_by_row=True
-)
-SEPTEMBER = Indexing("openclaw-2026.9.6", SeptemberChunker(), SEPTEMBER_FILES, ties_by_row=True)
+SEPTEMBER = replace(FEBRUARY, name="openclaw-2026.9.6", chunker=SeptemberChunker(), rules=SEPTEMBER_FILES)
 
 SAME = {
     "openclaw-2026.2.12": FEBRUARY,

@@ -17,7 +17,7 @@ from workbench.retrieval.pipeline import Change, Pipeline
 from workbench.retrieval.query import UnicodeWords
 from workbench.systems.history import History, ReleaseLine
 from workbench.systems.openclaw import DEPTH, SHIPPED, SIGN, SIMPLIFIED
-from workbench_plugins.openclaw import keyword, ranking
+from workbench_plugins.openclaw import keyword, ranking, release_indexing
 
 TOLD = History(__file__, simplified=SIMPLIFIED)
 POOL = keyword.Pool(cap=200)
@@ -53,7 +53,7 @@ TRIGRAM = with_trigrams(MARCH, "2026.3.31", keyword.TrigramLayout())
 FALLBACK = TOLD.change("2026.7.1", "fallback", keyword.FallbackWhenEmpty(DEPTH))
 ZERO = TOLD.change("2026.7.1", "zero", ranking.KeywordRescue(floor=0))
 
-JULY = released(MARCH, "2026.7.1", FALLBACK, ZERO)
+JULY = replace(released(MARCH, "2026.7.1", FALLBACK, ZERO), indexing=release_indexing.JULY)
 
 SEPTEMBER_STAGES: Mapping[str, Stage] = {
     "pool": VectorLeg(POOL),
@@ -72,7 +72,11 @@ SEPTEMBER_STAGES: Mapping[str, Stage] = {
 }
 SEPTEMBER_CHANGES = [TOLD.change("2026.9.6", name, stage) for name, stage in SEPTEMBER_STAGES.items()]
 
-SEPTEMBER = replace(released(JULY, "2026.9.6", *SEPTEMBER_CHANGES), layout=keyword.PathsLayout())
+SEPTEMBER = replace(
+    released(JULY, "2026.9.6", *SEPTEMBER_CHANGES),
+    layout=keyword.PathsLayout(),
+    indexing=release_indexing.SEPTEMBER,
+)
 SEPTEMBER_TRIGRAM = with_trigrams(SEPTEMBER, "2026.9.6", keyword.PathsLayout("trigram"))
 
 HISTORY = (SHIPPED, FEBRUARY_15, FEBRUARY_27, MARCH, JULY, SEPTEMBER)

@@ -44,6 +44,8 @@ from workbench_plugins.rerank import Reranker
 
 TOLD = History(__file__)
 
+INDEXING = Indexing("qmd-2.8.3", LineChunker(), FileRules((*HEADS, "USER.md")))
+
 NO_RERANK = Pipeline(
     "qmd-2.8.3-no-rerank",
     (
@@ -69,6 +71,7 @@ NO_RERANK = Pipeline(
     ),
     TOLD.release("2.8.3", "no-rerank"),
     layout=FilesLayout(),
+    indexing=INDEXING,
 )
 
 KEYWORDS = TOLD.change("0.1.0", "keywords", Expansion(KeywordsAlone()))
@@ -92,5 +95,3 @@ NO_MODELS = replace(
 )
 
 PIPELINES = (NO_RERANK, WITH_KEYWORDS, OLDER, NO_MODELS)
-
-INDEXING = Indexing("qmd-2.8.3", LineChunker(), FileRules((*HEADS, "USER.md")))

@@ -106,7 +106,7 @@ class RunOptions(IndexOptions):
                 "The text of the questions is not known, so no system can be asked.", "Add --topics FILE."
             )
         pipelines = [SystemOptions(self.limit).pipeline(one) for one in self.systems]
-        with self.opened() as opened:
+        with self.opened(*pipelines) as opened:
             index = CachedIndex(opened)
             return [run_of(one, asked, index) for one in pipelines]
 
@@ -165,7 +165,7 @@ def export(
     """Write what a system (by default openclaw-2026.2.13) returns as a run, with labels and questions."""
     asked = load_questions(questions)
     pipeline = SystemOptions(limit, min_score).pipeline(system)
-    with where.opened() as opened:
+    with where.opened(pipeline) as opened:
         made = run_of(pipeline, ids_of(asked), opened)
     write_run(made, out, force)
     if qrels:
@@ -300,7 +300,7 @@ def gate(
         raise InputError("There is nothing to compare with.", "Give --against FILE, or first --save FILE.")
     saved = read_json(against) if against else None
     asked, pipeline = load_questions(questions), changes.pipeline(where.system(system))
-    with where.opened() as opened, opened.snapshot():
+    with where.opened(pipeline) as opened, opened.snapshot():
         check_targets(asked, opened.paths())
         today = run_of(pipeline, ids_of(asked), opened)
         truth = truth_of_questions(asked)

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.published.bullets import BulletChunker
+from tests import world
 from workbench.errors import InputError
+from workbench.memory.files import list_files
+from workbench.memory.sources import chunker_of_file
+from workbench_plugins.basic_memory.note_chunkers import (
+    EVERY_NOTE,
+    BulletChunker,
+    NoteChunker,
+    SectionChunker,
+)
 
 
 def texts(text: str, chunker: BulletChunker | None = None) -> list[str]:
@@ -51,3 +61,22 @@ def test_no_chunk_of_short_bullets_is_too_long_and_no_letter_is_lost(text: str, 
 def test_a_chunker_that_cannot_advance_is_refused(longest: int, overlap: int) -> None:
     with pytest.raises(InputError, match="cannot advance"):
         BulletChunker(longest, overlap)
+
+
+NOTE = "---\r\ntitle: Green tea\r\ntags: [cup]\r\n---\r\n\r\nSteep it.\r\n\r\n- two minutes\r\n- no milk\r\n"
+
+
+def test_the_model_reads_title_and_permalink_and_no_front_matter_and_lines_are_those_of_the_file() -> None:
+    found = chunker_of_file(NoteChunker(BulletChunker()), "drinks/Tea.md").chunk(NOTE)
+    assert [(one.text, one.start_line, one.end_line) for one in found] == [
+        ("Green tea\n\nmain/drinks/tea\n\nSteep it.", 1, 6),
+        ("- two minutes", 8, 8),
+        ("- no milk", 9, 9),
+    ]
+    (whole,) = chunker_of_file(NoteChunker(SectionChunker()), "drinks/Tea.md").chunk(NOTE)
+    assert (whole.text.count("\n- "), whole.start_line, whole.end_line) == (2, 1, 9)
+
+
+def test_every_markdown_file_of_the_folder_is_a_note(tmp_path: Path) -> None:
+    world.write(tmp_path, {"MEMORY.md": "a", "memory/b.md": "b", "drinks/tea.md": "c", ".trash/d.md": "d"})
+    assert list_files(tmp_path, (), EVERY_NOTE) == ["MEMORY.md", "drinks/tea.md", "memory/b.md"]

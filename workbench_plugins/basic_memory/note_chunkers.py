@@ -1,21 +1,25 @@
-"""Basic Memory's chunker: each bullet is a passage, and other sections share passages.
+"""How Basic Memory indexes notes: what its model reads of a note, how that is cut, and which files are notes.
 
+The model reads the title, the permalink and the body, without the front matter. Up to 0.23.2 each bullet is a
+passage of its own, and other sections share passages up to 900 characters; longer ones are split by
+paragraphs, and then by windows of 900 that overlap by 120. 0.24.1 treats bullets as other lines, and packs a
+long section line by line.
 Source: basicmachines-co/basic-memory, repository/semantic_chunking.py; written from a description of the
-rules: split at headings and top-level bullets, merge sections up to 900 characters, split longer ones by
-paragraphs and then by windows of 900 that overlap by 120.
+rules, and compared with what the releases answer (tests/systems/test_basic_memory_records.py).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from workbench.errors import InputError
-from workbench.memory.files import content_hash
-from workbench.records import Passage
-from workbench_plugins.basic_memory.notes import Note
+from workbench.memory.files import SOURCE, FileRules, content_hash
+from workbench.memory.sources import Chunker, Indexing
+from workbench.records import Document, Passage
+from workbench_plugins.basic_memory.notes import Note, note_of, plain_lines
 
 HEADING = re.compile(r"#{1,6}\s")
 BULLET = re.compile(r"[-*+]\s+")
@@ -113,7 +117,7 @@ def _present(piece: Piece | None) -> list[Piece]:
 
 
 @dataclass(frozen=True)
-class LineChunker(BulletChunker):
+class SectionChunker(BulletChunker):
     """The chunker of 0.24.1: bullets are lines like others, and a long section is packed line by line."""
 
     @property
@@ -170,4 +174,49 @@ def _stripped(text: str, first: int) -> Iterator[Piece]:
 
 def vector_text(note: Note) -> str:
     """The text of a note that is cut and embedded: title, permalink and body, with blank lines between."""
-    return "\n\n".join([note.title, note.permalink, note.content_snippet])
+    return BLANK_LINE.join([note.title, note.permalink, note.content_snippet])
+
+
+@dataclass(frozen=True)
+class NoteChunker:
+    """Cuts the `vector_text` of a note with another chunker; lines are counted in the note's file.
+
+    A passage that begins in the title or the permalink begins in line 1. `path` is the file that is cut.
+    """
+
+    chunker: Chunker
+    project: str = "main"
+    path: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.chunker.name} project={self.project}"
+
+    def of_file(self, path: str) -> Chunker:
+        """The chunker of one note."""
+        return replace(self, path=path)
+
+    def chunk(self, text: str) -> list[Passage]:
+        """The passages of a note with this text, in order."""
+        note = note_of(Document(self.path, SOURCE, text, "", 0, 0), self.project)
+        read, body = vector_text(note), note.content_snippet
+        above = read.count("\n") - body.count("\n")
+        plain = plain_lines(text).rstrip()
+        before = plain[: len(plain) - len(body)].count("\n")
+
+        def in_file(line: int) -> int:
+            return line - above + before if line > above else 1
+
+        return [
+            replace(one, start_line=in_file(one.start_line), end_line=in_file(one.end_line))
+            for one in self.chunker.chunk(read)
+        ]
+
+
+EVERY_NOTE = FileRules(whole_folder=True)
+
+UP_TO_0_23 = Indexing("bm-head", NoteChunker(BulletChunker()), EVERY_NOTE, reading="truncated")
+SINCE_0_24 = Indexing("bm-0.24.1", NoteChunker(SectionChunker()), EVERY_NOTE, reading="truncated")
+"""The reading is that of the records: all-MiniLM-L6-v2 reads the first window of a passage."""
+
+INDEXINGS = (UP_TO_0_23, SINCE_0_24)
