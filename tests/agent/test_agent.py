@@ -302,7 +302,8 @@ def test_a_diagnosis_has_the_form_of_the_command_and_is_priced_with_the_memorys_
     (folder / "memory_of_wren" / "questions.yaml").write_text(labels, encoding="utf-8")
     with over(folder) as tools:
         answer = tools.memory_diagnose("afternoon rooibos", "memory/bike.md")
-    assert {"question", "target", "fate", "causes", "fixes", "price", "says"} == set(answer)
+    keys = {"question", "target", "fate", "indexed_otherwise", "causes", "fixes", "price", "says"}
+    assert keys == set(answer)
     assert "What happened" in answer["says"]
     assert all(fix["verified"] for fix in answer["fixes"])
     assert (answer["price"]["proxy"], answer["price"]["questions"]) == (False, 1)

@@ -26,7 +26,9 @@ pytestmark = pytest.mark.usefixtures("in_project", "embedded_once")
 
 def test_the_answer_comes_first_and_the_five_parts_with_details(run: Run) -> None:
     asked = ("diagnose", QUESTION, "--target", TARGET, "-s", SHIPPED)
-    first = run(*asked).out.splitlines()
+    printed = run(*asked).out.splitlines()
+    first = printed[printed.index(next(line for line in printed if line.startswith("Cause: "))) :]
+    assert printed[0].startswith("Not indexed as openclaw-2026.2.13 does it (")
     begins = [
         "Cause: ",
         "Not returned: ",
@@ -37,7 +39,7 @@ def test_the_answer_comes_first_and_the_five_parts_with_details(run: Run) -> Non
     ]
     assert [line[: len(begin)] for line, begin in zip(first, begins, strict=True)] == begins
     outcome = run(*asked, "--details")
-    assert outcome.out.splitlines()[: len(first)] == first
+    assert outcome.out.splitlines()[: len(printed)] == printed
     assert (outcome.code, outcome.err) == (0, "")
     heads = "What happened", "Causes", "Fixes: the file is then in the answer", "The price", "As settings"
     places = [outcome.out.index(head) for head in heads]
