@@ -1,26 +1,24 @@
 """Replaces secrets in any text that is shown, logged, saved or sent: the one place that does so.
 
-The forms of keys and tokens are those of gitleaks, in `gitleaks.toml`. What no form can tell, such as a
-password, is found by what stands before it: a name, a header, a command's option, or an address. Both are
-looked for in the text as it is and after undoing entities, escapes and signs without width.
+Keys and tokens are found by their forms (`key_forms`). What no form can tell, such as a password, is found by
+what stands before it: a name, a header, a command's option, or an address. Both are looked for in the text as
+it is and after undoing entities, escapes and signs without width.
 
-The time is linear in the length of the text: each expression has bounded repetitions, and one of gitleaks is
-tried only where one of its keywords occurs.
+The time is linear in the length of the text: each expression has bounded repetitions.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import tomllib
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from html import unescape
 from itertools import pairwise
-from pathlib import Path
 from urllib.parse import unquote
+
+from workbench.key_forms import Place, in_lower_case, known_keys
 
 MASK = "…"
 SECRET_NAME = re.compile(
@@ -30,9 +28,6 @@ SECRET_NAME = re.compile(
 """Names of settings whose values are secret."""
 SHORTEST_OWN = 12
 """Shorter values of environment variables are too likely to be ordinary words."""
-
-Place = tuple[int, int]
-"""Where something begins and ends in a text."""
 
 # Expressions: the group `secret` is what is replaced.
 
@@ -114,12 +109,6 @@ MOST_UNDONE = 3
 """How often a text is decoded: `&amp;#45;` is an entity of an entity."""
 
 
-@dataclass(frozen=True)
-class _Detector:
-    keywords: tuple[str, ...]
-    pattern: re.Pattern[str]
-
-
 def masked(text: str) -> str:
     """The text without what looks like a secret: keys, tokens, passwords, credentials in addresses.
 
@@ -182,7 +171,7 @@ def _meant(escape: str) -> str:
 
 
 def _places(text: str) -> Iterator[Place]:
-    lowered = text.lower()
+    lowered = in_lower_case(text)
     yield from _own(text)
     if "private key" in lowered:
         yield from _private_keys(text)
@@ -198,9 +187,7 @@ def _places(text: str) -> Iterator[Place]:
         begun = one[0].find("eyJ")
         if begun >= 0 and one[0].count(".", begun) > 1:  # a JSON web token
             yield one.start() + begun, one.end()
-    for detector in _detectors():
-        if any(one in lowered for one in detector.keywords):
-            yield from (_whole(found) for found in detector.pattern.finditer(text))
+    yield from known_keys(text, lowered)
 
 
 def _named(text: str) -> Iterator[Place]:
@@ -212,13 +199,6 @@ def _named(text: str) -> Iterator[Place]:
                 yield found.span(name)
     for pattern in (_KEYED, _TOLD, _BESIDE, _BEARER):
         yield from (one.span("secret") for one in pattern.finditer(text) if _has_digit(one["secret"]))
-
-
-def _whole(found: re.Match[str]) -> Place:
-    """The first group that has something, as gitleaks reads it, or all, up to the end of its word."""
-    number = next((place for place, one in enumerate(found.groups(), start=1) if one), 0)
-    rest = _REST.match(found.string, found.end(number))
-    return found.start(number), rest.end() if rest else found.end(number)
 
 
 def _has_digit(text: str) -> bool:
@@ -263,33 +243,6 @@ def _in_address(word: str, start: int) -> Iterator[Place]:
                 yield begun + given.start(3), begun + given.end(3)
     if found := _HOOK.search(word):
         yield start + found.start(1), start + found.end(1)
-
-
-_REST = re.compile(r"[\w-]{0,200}")
-_TAIL = r"""(?:[\x60'"\s;]|\\[nr]|$)"""
-"""What gitleaks wants to see after a key. A report may have any other sign there, such as a tag."""
-
-
-@cache
-def _detectors() -> tuple[_Detector, ...]:
-    """The forms of gitleaks as expressions of Python, which has flags at the beginning alone.
-
-    Its two general ones, and those with repetitions that have no bound, are left out: the expressions above
-    find what they find.
-    """
-    rules = tomllib.loads(Path(__file__).with_name("gitleaks.toml").read_text(encoding="utf-8"))["rules"]
-    left = ("generic-api-key", "curl-auth-header", "curl-auth-user", "kubernetes-secret-yaml", "private-key")
-    return tuple(
-        _Detector(tuple(one["keywords"]), _translated(one["regex"]))
-        for one in rules
-        if "regex" in one and "keywords" in one and one["id"] not in left
-    )
-
-
-def _translated(pattern: str) -> re.Pattern[str]:
-    flags = re.IGNORECASE if "(?i)" in pattern else re.NOFLAG
-    plain = pattern.replace("(?i)", "").replace(_TAIL, "").replace(r"\z", r"\Z").replace("[[", r"[\[")
-    return re.compile(plain.removeprefix(r"[\w.-]{0,50}?"), flags)
 
 
 # The keys of this process

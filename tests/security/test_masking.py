@@ -6,20 +6,30 @@ import html
 import random
 import string
 import time
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
+from re import _constants as codes  # type: ignore[attr-defined]
+from re import _parser  # type: ignore[attr-defined]
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
 
+import workbench
 from tests import world
 from tests.agent.test_agent import over
 from workbench.errors import InputError
+from workbench.key_forms import in_lower_case, known_forms, known_keys
 from workbench.masking import masked
 from workbench_plugins.agent.arguments import LONGEST_NAME, MOST_ARGUMENTS
 
 MEGABYTE = 1_000_000
+RULES = tomllib.loads((Path(workbench.__file__).parent / "gitleaks.toml").read_text(encoding="utf-8"))[
+    "rules"
+]
+KEYWORDS = sorted({word for rule in RULES for word in rule.get("keywords", ())})
 REPEATED = [
     *("a-", "-", "_", "a", "a.", "-a_", "é", "1", "\x00", "…", "(", " ", "\n", '"', "'", "/", "@"),
     *("a@", ":a@", "sk-", "sk-a", "pk-sk-", "pa-", "pa-a", "AIza", "AKIA", "ghp_", "hf_", "xoxb-"),
@@ -27,10 +37,12 @@ REPEATED = [
     *(":/", "postgresql://a:", "?", "key=", "token", "token:", "token=", "token =", " token", "token:'"),
     *("token:(", "token: …", "token: a …", "secret ", "api_key", "api key ", "password", "bearer "),
     *("authorization", "authorization:", "authorization: a "),
+    *("fio-u-", "tk-us-", "sg.", "dnkey", "twitter", "co_api_key", "&amp;sg."),
+    *(" ".join(KEYWORDS), "".join(KEYWORDS), "=".join(f"{one} 0123456789abcdef" for one in KEYWORDS)),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("pattern", REPEATED)
+@pytest.mark.parametrize("pattern", REPEATED, ids=lambda pattern: repr(pattern[:20]))
 def test_a_megabyte_of_one_pattern_is_masked_in_a_second(pattern: str) -> None:
     text = pattern * (MEGABYTE // len(pattern.encode()))
     began = time.process_time()
@@ -81,10 +93,46 @@ def test_a_call_with_a_long_name_is_refused_before_anything_looks_at_it(
     world.write(tmp_path / "memory_of_wren")
     tools = over(tmp_path)
     long, many = "a-" * LONGEST_NAME, {f"a{number}": 1 for number in range(MOST_ARGUMENTS + 1)}
-    for tool, given in ((long, {}), ("memory_search", {long: 1}), ("memory_search", many)):
+    for tool, arguments in ((long, {}), ("memory_search", {long: 1}), ("memory_search", many)):
         with pytest.raises(InputError, match="more than 64 characters") as error:
-            tools.call(tool, given)
+            tools.call(tool, arguments)
         assert len(str(error.value)) < 300
+
+
+IN_CLASS = {codes.CATEGORY_DIGIT: "7", codes.CATEGORY_NOT_SPACE: "a", codes.CATEGORY_WORD: "a"}
+
+
+def example(parsed: Iterable[tuple[Any, Any]], draw: random.Random) -> str:
+    """A text that fits an expression in the form of Python's own parser."""
+    return "".join(example_of(code, value, draw) for code, value in parsed)
+
+
+def example_of(code: Any, value: Any, draw: random.Random) -> str:
+    if code in (codes.MAX_REPEAT, codes.MIN_REPEAT):
+        return "".join(example(value[2], draw) for _ in range(min(max(value[0], 1), value[1])))
+    if code is codes.SUBPATTERN:
+        return example(value[-1], draw)
+    if code is codes.BRANCH:
+        return example(draw.choice(value[1]), draw)
+    if code is codes.IN:
+        return example_of(*draw.choice([one for one in value if one[0] is not codes.NEGATE]), draw)
+    if code is codes.RANGE:
+        return chr(draw.randint(*value))
+    return {codes.CATEGORY: IN_CLASS.get(value, " "), codes.AT: "", codes.ANY: "a"}.get(code) or (
+        chr(value) if code is codes.LITERAL else ""
+    )
+
+
+def test_what_fits_a_form_is_found_where_its_letters_stand() -> None:
+    fitted, draw = 0, random.Random(3)
+    for pattern in {one for found in known_forms().starting.values() for one in found}:
+        for _ in range(5):
+            text = example(_parser.parse(pattern.pattern, pattern.flags), draw)
+            places = list(known_keys(text, in_lower_case(text)))
+            for one in pattern.finditer(text):
+                fitted += 1
+                assert any(first < one.end() and one.start() < last for first, last in places)
+    assert fitted > 900
 
 
 # Planted secrets: x stands for a letter or a digit, h for a hexadecimal digit, 9 for a digit.

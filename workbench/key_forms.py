@@ -1,0 +1,150 @@
+"""Finds keys and tokens by the forms of gitleaks, which `gitleaks.toml` holds, in time linear in the text.
+
+Each form is an expression, and most begin with letters that are always the same, such as `ghp_`. One pass
+over the text finds where any form can begin, and only those forms are tried there. The few that begin with
+anything are tried on the whole text, where one of their keywords occurs.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from re import _constants as codes  # type: ignore[attr-defined]
+from re import _parser  # type: ignore[attr-defined]
+from typing import Any, NamedTuple
+
+Place = tuple[int, int]
+"""Where something begins and ends in a text."""
+
+LEFT_OUT = "generic-api-key", "curl-auth-header", "curl-auth-user", "kubernetes-secret-yaml", "private-key"
+"""Forms that are general, or have repetitions without a bound: `masking` has expressions for them."""
+SHORTEST_BEGINNING = 2
+_ANY_NAME = re.compile(r"^(?:\(\?i:)?\[\\w\.-\]\{0,50\}\?")
+"""A name before the word that a form looks for; it is no part of the secret."""
+_TAIL = r"""(?:[\x60'"\s;]|\\[nr]|$)"""
+"""What gitleaks wants to see after a key. A report may have any other sign there, such as a tag."""
+_REST = re.compile(r"[\w-]{0,200}")
+
+
+class Forms(NamedTuple):
+    """The forms by how they begin: `starting` have fixed letters, which `beginnings` finds.
+
+    `anywhere` are the others, each with its keywords.
+    """
+
+    beginnings: re.Pattern[str]
+    starting: dict[str, list[re.Pattern[str]]]
+    anywhere: list[tuple[list[str], re.Pattern[str]]]
+
+
+def known_keys(text: str, lowered: str) -> Iterator[Place]:
+    """Where keys of a known form stand; `lowered` is the text in lower case, of the same length.
+
+    Places of different forms may repeat and overlap.
+    """
+    forms, ends = known_forms(), defaultdict[re.Pattern[str], int](int)
+    begun = forms.beginnings.search(lowered)
+    while begun is not None:
+        start = begun.start()
+        for pattern in forms.starting[begun[0]]:
+            if ends[pattern] <= start and (found := pattern.match(text, start)):
+                ends[pattern] = found.end()
+                yield _whole(found)
+        begun = forms.beginnings.search(lowered, start + 1)
+    for keywords, pattern in forms.anywhere:
+        if any(one in lowered for one in keywords):
+            yield from (_whole(found) for found in pattern.finditer(text))
+
+
+def in_lower_case(text: str) -> str:
+    """The text in lower case, with as many characters as before."""
+    return text.replace("İ", "i").lower()
+
+
+def _whole(found: re.Match[str]) -> Place:
+    """The first group that has something, as gitleaks reads it, or all, up to the end of its word."""
+    number = next((place for place, one in enumerate(found.groups(), start=1) if one), 0)
+    rest = _REST.match(found.string, found.end(number))
+    return found.start(number), rest.end() if rest else found.end(number)
+
+
+@cache
+def known_forms() -> Forms:
+    """The forms of gitleaks as expressions of Python."""
+    rules = tomllib.loads(Path(__file__).with_name("gitleaks.toml").read_text(encoding="utf-8"))["rules"]
+    by_beginning = defaultdict[str, list[re.Pattern[str]]](list)
+    anywhere = []
+    for rule in rules:
+        if "regex" in rule and "keywords" in rule and rule["id"] not in LEFT_OUT:
+            pattern = _translated(rule["regex"])
+            beginnings, _ = _beginnings(_parser.parse(pattern.pattern, pattern.flags))
+            if min(map(len, beginnings)) < SHORTEST_BEGINNING:
+                anywhere.append((rule["keywords"], pattern))
+                continue
+            for one in beginnings:
+                by_beginning[one].append(pattern)
+    starting = {one: _patterns_at(one, by_beginning) for one in by_beginning}
+    return Forms(re.compile(_any_of(starting)), starting, anywhere)
+
+
+def _translated(pattern: str) -> re.Pattern[str]:
+    """An expression of Go as one of Python, which has flags at the beginning alone."""
+    flags = re.IGNORECASE if "(?i)" in pattern else re.NOFLAG
+    plain = pattern.replace("(?i)", "").replace(_TAIL, "").replace(r"\z", r"\Z").replace("[[", r"[\[")
+    while named := _ANY_NAME.match(plain):
+        plain = ("(?i:" if "(?i:" in named[0] else "") + plain[named.end() :]
+    return re.compile(plain, flags)
+
+
+def _beginnings(parsed: Iterable[tuple[Any, Any]]) -> tuple[set[str], bool]:
+    """The letters, in lower case, with one of which each text that fits begins, and whether they are all.
+
+    `parsed` is an expression in the form of Python's own parser.
+    """
+    made = {""}
+    for code, value in parsed:
+        if code is codes.AT:
+            continue
+        following, is_whole = _of_one(code, value)
+        made = {before + one for before in made for one in following}
+        if not is_whole:
+            return made, False
+    return made, True
+
+
+def _of_one(code: Any, value: Any) -> tuple[set[str], bool]:
+    """The beginnings of one part of an expression."""
+    if code is codes.LITERAL:
+        return {chr(value).lower()}, True
+    if code is codes.IN and all(kind is codes.LITERAL for kind, _ in value):
+        return {chr(letter).lower() for _, letter in value}, True
+    if code is codes.SUBPATTERN:
+        return _beginnings(value[-1])
+    if code is codes.BRANCH:
+        ways = [_beginnings(one) for one in value[1]]
+        return set[str]().union(*(found for found, _ in ways)), all(is_whole for _, is_whole in ways)
+    if code is codes.MAX_REPEAT and value[0]:
+        found, is_whole = _beginnings(value[2])
+        return found, is_whole and value[:2] == (1, 1)
+    return {""}, False
+
+
+def _patterns_at(beginning: str, known: dict[str, list[re.Pattern[str]]]) -> list[re.Pattern[str]]:
+    """The expressions to try where these letters stand: those of a shorter beginning too."""
+    return list(dict.fromkeys(one for key in known if beginning.startswith(key) for one in known[key]))
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """An expression that finds the longest of the words at a place, and reads each of its letters once."""
+    following = defaultdict[str, list[str]](list)
+    for word in words:
+        following[word[:1]].append(word[1:])
+    may_end = following.pop("", None) is not None
+    ways = [re.escape(letter) + _any_of(rest) for letter, rest in sorted(following.items())]
+    if not ways:
+        return ""
+    return f"(?:{'|'.join(ways)}){'?' if may_end else ''}"
