@@ -2,7 +2,8 @@
 
 `python -m benchmarks.hostile [COUNT] [FIRST]` makes COUNT stores (300) from the number FIRST (0) on, gives
 each to the commands that read such a store, and prints what ended otherwise than with one sentence: with exit
-code 70, over 10 s of CPU, over 30 s by the clock, or over 1 GB. Each command is a process of its own, forked from this one. It needs Linux.
+code 70, over 10 s of CPU, over 30 s by the clock, or over 1 GB. Each command is a process of its own, forked
+from this one. It needs Linux.
 """
 
 from __future__ import annotations
