@@ -13,9 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from re import _constants as codes  # type: ignore[attr-defined]
-from re import _parser  # type: ignore[attr-defined]
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 Place = tuple[int, int]
 """Where something begins and ends in a text."""
@@ -28,6 +26,26 @@ _ANY_NAME = re.compile(r"^(?:\(\?i:)?\[\\w\.-\]\{0,50\}\?")
 _TAIL = r"""(?:[\x60'"\s;]|\\[nr]|$)"""
 """What gitleaks wants to see after a key. A report may have any other sign there, such as a tag."""
 _REST = re.compile(r"[\w-]{0,200}")
+
+
+_TOKEN = re.compile(
+    r"\\.|\[\^?(?:\\.|[^\]\\])+\]|\(\?P<\w+>|\(\?[\w-]*[:=!]|[*+?]\??|\{\d+(?:,\d*)?\}\??|.", re.DOTALL
+)
+"""The parts of an expression: an escape, a class, the beginning of a group, a repetition, or a character."""
+_REPEATED = re.compile(r"[*+?]\??|\{\d.*")
+
+
+class Ways(NamedTuple):
+    """The letters, in lower case, with which a text that fits an expression begins.
+
+    `is_whole` says whether nothing else of the expression follows them.
+    """
+
+    letters: set[str]
+    is_whole: bool
+
+
+ANY = Ways({""}, is_whole=False)
 
 
 class Forms(NamedTuple):
@@ -81,7 +99,7 @@ def known_forms() -> Forms:
     for rule in rules:
         if "regex" in rule and "keywords" in rule and rule["id"] not in LEFT_OUT:
             pattern = _translated(rule["regex"])
-            beginnings, _ = _beginnings(_parser.parse(pattern.pattern, pattern.flags))
+            beginnings = _beginnings(_TOKEN.findall(pattern.pattern)[::-1]).letters
             if min(map(len, beginnings)) < SHORTEST_BEGINNING:
                 anywhere.append((rule["keywords"], pattern))
                 continue
@@ -100,37 +118,48 @@ def _translated(pattern: str) -> re.Pattern[str]:
     return re.compile(plain, flags)
 
 
-def _beginnings(parsed: Iterable[tuple[Any, Any]]) -> tuple[set[str], bool]:
-    """The letters, in lower case, with one of which each text that fits begins, and whether they are all.
+def _beginnings(tokens: list[str]) -> Ways:
+    """How a text that fits an expression begins; takes its tokens, up to the end of its group.
 
-    `parsed` is an expression in the form of Python's own parser.
+    `tokens` are in reverse, so that the next one is the last.
     """
-    made = {""}
-    for code, value in parsed:
-        if code is codes.AT:
-            continue
-        following, is_whole = _of_one(code, value)
-        made = {before + one for before in made for one in following}
-        if not is_whole:
-            return made, False
-    return made, True
+    ways = [_sequence(tokens)]
+    while tokens and tokens[-1] == "|":
+        tokens.pop()
+        ways.append(_sequence(tokens))
+    return Ways({one for way in ways for one in way.letters}, all(one.is_whole for one in ways))
 
 
-def _of_one(code: Any, value: Any) -> tuple[set[str], bool]:
-    """The beginnings of one part of an expression."""
-    if code is codes.LITERAL:
-        return {chr(value).lower()}, True
-    if code is codes.IN and all(kind is codes.LITERAL for kind, _ in value):
-        return {chr(letter).lower() for _, letter in value}, True
-    if code is codes.SUBPATTERN:
-        return _beginnings(value[-1])
-    if code is codes.BRANCH:
-        ways = [_beginnings(one) for one in value[1]]
-        return set[str]().union(*(found for found, _ in ways)), all(is_whole for _, is_whole in ways)
-    if code is codes.MAX_REPEAT and value[0]:
-        found, is_whole = _beginnings(value[2])
-        return found, is_whole and value[:2] == (1, 1)
-    return {""}, False
+def _sequence(tokens: list[str]) -> Ways:
+    made = Ways({""}, is_whole=True)
+    while tokens and tokens[-1] not in ("|", ")"):
+        part = _repeated(_part(tokens), tokens)
+        if made.is_whole:
+            made = Ways({before + one for before in made.letters for one in part.letters}, part.is_whole)
+    return made
+
+
+def _repeated(part: Ways, tokens: list[str]) -> Ways:
+    """A part with the sign of repetition that may follow it."""
+    if not tokens or not _REPEATED.fullmatch(tokens[-1]):
+        return part
+    return ANY if tokens.pop().startswith(("*", "?", "{0")) else Ways(part.letters, is_whole=False)
+
+
+def _part(tokens: list[str]) -> Ways:
+    """One letter, class or group of an expression."""
+    token = tokens.pop()
+    if token.startswith("("):
+        inside = _beginnings(tokens)
+        tokens.pop()
+        return ANY if token in ("(?=", "(?!") else inside
+    if token.startswith("["):
+        return Ways(set(token[1:-1].lower()), is_whole=True) if token[1:-1].isalpha() else ANY
+    if token in (r"\b", "^", "$"):
+        return Ways({""}, is_whole=True)
+    if token == "." or (token.startswith("\\") and token[1].isalnum()):
+        return ANY
+    return Ways({token.removeprefix("\\").lower()}, is_whole=True)
 
 
 def _patterns_at(beginning: str, known: dict[str, list[re.Pattern[str]]]) -> list[re.Pattern[str]]:
