@@ -27,7 +27,8 @@ import numpy as np
 
 from benchmarks.published.ranking import file_name, folder, ranked
 from workbench.measure.evaluation import evaluate
-from workbench.measure.paired import HITS, corrected, measured, paired_values
+from workbench.measure.measures import HITS
+from workbench.measure.paired import corrected, paired_values
 from workbench.measure.questions import load_questions
 from workbench.memory.embedding.engines import ModelVariant, cpu_has
 from workbench.memory.embedding.local import PACKAGED_MODEL, LocalEmbedder, Truncated, Windowed
@@ -133,9 +134,7 @@ def sample(models: Sequence[str]) -> Task:
     def ask(names: Sequence[str], index: MemoryIndex) -> dict[str, Answers]:
         asked = evaluate(load_questions(SAMPLE / "questions.yaml"), [system(one) for one in names], index)
         return {
-            one.pipeline.name: Answers(
-                measured(one, HITS).tolist(), measured(one, "RR").tolist(), one.silent.hits
-            )
+            one.pipeline.name: Answers(one.values(HITS).tolist(), one.values("RR").tolist(), one.silent.hits)
             for one in asked
         }
 

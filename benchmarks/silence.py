@@ -30,7 +30,7 @@ from benchmarks.fit import ADVERSARIAL
 from benchmarks.published.basic_memory import session_index
 from workbench.contracts import Index
 from workbench.errors import InputError
-from workbench.measure.evaluation import Share
+from workbench.measure.measures import Share
 from workbench.measure.questions import load_questions
 from workbench.memory.embedding.local import LocalEmbedder, Truncated
 from workbench.memory.sources import LineChunker
@@ -212,7 +212,7 @@ def main() -> None:
                 }
                 for name, asking in {**{one: system(one) for one in SYSTEMS}, **read}.items():
                     try:
-                        told(name, measured(asking, asked, index), given.splits)
+                        told(name, asking.values(asked, index), given.splits)
                     except InputError as error:
                         print(f"  {name:<42} refused: {error.problem}")
 

@@ -23,7 +23,7 @@ from workbench.cli.app import SAMPLE, AsJson, Settings, SystemOptions
 from workbench.cli.output import print_output
 from workbench.contracts import Index
 from workbench.errors import InputError
-from workbench.measure.evaluation import Share
+from workbench.measure.measures import Share
 from workbench.measure.paired import Paired, corrected, paired_values
 from workbench.measure.questions import Question, QuestionSet, check_targets, load_questions
 from workbench.memory.addresses import server_place

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import ast
+import pydoc
 import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+
 from tests.conftest import PROJECT
+from workbench.registry import GROUP
 
 HEART, GUESTS = PROJECT / "workbench", PROJECT / "workbench_plugins"
 FILES = sorted([*HEART.rglob("*.py"), *GUESTS.rglob("*.py")])
@@ -31,31 +36,40 @@ PUBLIC = {"_asdict", "_fields", "_replace"}
 """Names of a NamedTuple, whose underscore keeps them apart from its fields."""
 
 
+ROW = re.compile(r"workbench(_plugins)?(\.\w+)+(:\w+)?( \[\w+\])?")
+"""A module of ours as a string, alone or with a name in it and an extra."""
+
+
 class Import(NamedTuple):
-    """One import: its module, and whether it runs when the file is imported."""
+    """One import: its module, whether it runs at once with the file, and whether it is for types alone."""
 
     module: str
     at_once: bool
+    for_types: bool
 
 
 def name_of(file: Path) -> str:
     return file.relative_to(PROJECT).as_posix()
 
 
-def imports(node: ast.AST, at_once: bool = True) -> Iterator[Import]:
+def module_of(file: Path) -> str:
+    return name_of(file).removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def imports(node: ast.AST, at_once: bool = True, for_types: bool = False) -> Iterator[Import]:
     """Every import below a node, those in functions and under `if TYPE_CHECKING` included."""
     for child in ast.iter_child_nodes(node):
         match child:
             case ast.Import(names=names):
-                yield from (Import(name.name, at_once) for name in names)
+                yield from (Import(name.name, at_once, for_types) for name in names)
             case ast.ImportFrom(module=module, names=names):
-                yield from (Import(f"{module}.{name.name}", at_once) for name in names)
+                yield from (Import(f"{module}.{name.name}", at_once, for_types) for name in names)
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
-                yield from imports(child, at_once=False)
+                yield from imports(child, False, for_types)
             case ast.If(test=ast.Name(id="TYPE_CHECKING")):
-                yield from imports(child, at_once=False)
+                yield from imports(child, False, True)
             case _:
-                yield from imports(child, at_once)
+                yield from imports(child, at_once, for_types)
 
 
 @cache
@@ -87,6 +101,44 @@ def test_the_imports_of_the_heart_run_one_way() -> None:
             if room in ROOMS and ROOMS.index(room) > mine:
                 wrong.append(f"{name_of(file)} imports {one.module}")
     assert wrong == []
+
+
+def test_no_circle_of_imports_has_more_than_two_files() -> None:
+    """Imports in functions are counted, those for types alone are not."""
+    names = {module_of(file): number for number, file in enumerate(FILES)}
+    graph = np.zeros((len(FILES), len(FILES)), bool)
+    for number, file in enumerate(FILES):
+        for one in imports_of(file):
+            module = one.module if one.module in names else one.module.rpartition(".")[0]
+            if module in names and not one.for_types:
+                graph[number, names[module]] = True
+    _, circles = connected_components(graph, connection="strong")
+    large = [number for number, size in enumerate(np.bincount(circles)) if size > 2]
+    assert [[name_of(FILES[file]) for file in np.flatnonzero(circles == one)] for one in large] == []
+
+
+def test_modules_are_imported_by_string_in_three_files_alone() -> None:
+    """They hold the lazy names of `wb`, the registries, and the table of commands."""
+    by_string = {
+        name_of(file)
+        for file in FILES
+        if any(one.module.startswith("importlib.import_module") for one in imports_of(file))
+        or "__import__" in file.read_text(encoding="utf-8")
+    }
+    assert by_string <= {"workbench/__init__.py", "workbench/registry.py", "workbench/cli/commands.py"}
+
+
+def test_every_string_that_names_a_module_names_one_that_is_there() -> None:
+    named = {
+        one.value
+        for file in FILES
+        for one in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(one, ast.Constant) and isinstance(one.value, str) and ROW.fullmatch(one.value)
+    } - {GROUP}
+    assert len(named) > 50
+    for row in named:
+        where = row.partition(" ")[0]
+        assert pydoc.locate(where.replace(":", ".")) is not None, row
 
 
 def test_heavy_libraries_are_imported_when_they_are_needed() -> None:

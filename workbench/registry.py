@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from importlib import import_module
@@ -19,6 +19,7 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from inspect import isclass, ismodule
 from threading import RLock
+from types import ModuleType
 from typing import Any, TypeVar
 
 from workbench.errors import InputError, install_extra, unknown_name
@@ -120,6 +121,11 @@ class Registry(Mapping[str, Thing]):
         # A row may name a tuple of things, one of which has the name.
         thing: Thing = next(one for one in found if one.name == name) if type(found) is tuple else found
         return thing
+
+    def modules(self, names: Collection[str]) -> Iterator[ModuleType]:
+        """The modules of the features that have the things of these names, in the order of the rows."""
+        where = dict.fromkeys(row.partition(":")[0] for name, row in self.rows.items() if name in names)
+        return map(import_module, where)
 
     def __contains__(self, name: object) -> bool:
         if name in self._own or name in self.rows:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from benchmarks.published.figures import Figures, figures
 from workbench.contracts import Index, Observer
 from workbench.errors import InputError, WorkbenchError
-from workbench.measure.evaluation import Judged, values
+from workbench.measure.measures import Judged, values
 from workbench.measure.paired import Paired, corrected, paired_values
 from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import Embedded, Embedder, LocalEmbedder, Role, Truncated

@@ -19,7 +19,7 @@ from benchmarks.published.figures import Figures, figures
 from benchmarks.published.spread import answers_of_each
 from workbench.contracts import Index
 from workbench.errors import InputError, WorkbenchError
-from workbench.measure.evaluation import Judged
+from workbench.measure.measures import Judged
 from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import Embedder, LocalEmbedder, Role, Truncated
 from workbench.memory.files import content_hash

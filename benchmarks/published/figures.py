@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workbench.measure.evaluation import Judged, means
+from workbench.measure.measures import Judged, means
 
 
 @dataclass(frozen=True)

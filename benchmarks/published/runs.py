@@ -17,7 +17,7 @@ from benchmarks.published import basic_memory as bench_basic_memory
 from benchmarks.published.basic_memory import answers_to_sessions, session_index
 from benchmarks.published.figures import Figures, figures
 from workbench.contracts import Index
-from workbench.measure.evaluation import Judged
+from workbench.measure.measures import Judged
 from workbench.memory.embedding.local import Embedder, LocalEmbedder, Truncated
 from workbench.memory.sources import LineChunker
 from workbench.retrieval.index_adapters import CachedIndex

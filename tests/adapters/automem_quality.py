@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.measure.evaluation import Judged, means
+from workbench.measure.measures import Judged, means
 
 GUARD = 0.01
 """How much the rate of distractors may rise above the baseline's."""

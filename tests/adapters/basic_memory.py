@@ -12,7 +12,7 @@ from ir_measures import RR, R
 from benchmarks.published.basic_memory import precision_at_k
 from tests.adapters import Case, adapts_every, adapts_known
 from tests.world import compiled, written
-from workbench.measure.evaluation import Judged, means
+from workbench.measure.measures import Judged, means
 from workbench.retrieval.columns import Columns
 from workbench_plugins.basic_memory import pipelines
 from workbench_plugins.basic_memory import query_preparation as preparation

@@ -9,7 +9,8 @@ import pytest
 from ir_measures import RR, R
 
 from workbench.errors import InputError
-from workbench.measure.evaluation import Evaluation, Judged, Share, evaluate, means
+from workbench.measure.evaluation import Evaluation, evaluate
+from workbench.measure.measures import Judged, Share, means
 from workbench.measure.questions import Control, Question, QuestionSet, load_questions
 from workbench.memory.index import MemoryIndex
 from workbench.systems.openclaw import SHIPPED, WORKAROUND

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 
 from workbench.errors import InputError
 from workbench.measure.evaluation import Evaluation, evaluate
-from workbench.measure.paired import Paired, holm, measured, paired, paired_values, paired_with_first
+from workbench.measure.paired import Paired, holm, paired, paired_values, paired_with_first
 from workbench.measure.questions import Question, QuestionSet
 from workbench.measure.resampling import LEVEL, rate_interval, wilson_interval
 from workbench.memory.index import MemoryIndex
@@ -251,7 +251,7 @@ def test_two_evaluations_are_compared_by_their_hits(toy: MemoryIndex) -> None:
 def test_any_measure_is_an_argument(measure: Any, toy: MemoryIndex) -> None:
     before, after = evaluate(QUESTIONS, [SHIPPED, THREE_FIXES], toy)
     found = paired(before, after, measure=measure)
-    mean = measured(after, measure).mean() - measured(before, measure).mean()
+    mean = after.values(measure).mean() - before.values(measure).mean()
     assert found.difference == pytest.approx(mean)
     assert found.measure == str(measure)
 

@@ -12,7 +12,8 @@ import pytest
 import workbench as wb
 from workbench_plugins.engines.lists import Asked
 from workbench_plugins.recorder import adapters
-from workbench_plugins.recorder.recording import Recorder, Recording, TopK, record
+from workbench_plugins.recorder.recorded_index import TopK
+from workbench_plugins.recorder.recording import Recorder, Recording, record
 from workbench_plugins.recorder.responses import record_responses
 
 NOTES = {

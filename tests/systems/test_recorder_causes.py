@@ -7,7 +7,8 @@ from collections.abc import Callable
 from workbench_plugins.diagnose.diagnosis import Diagnosis
 from workbench_plugins.engines.lists import Asked, Pairs
 from workbench_plugins.recorder.fusion_causes import plain_id
-from workbench_plugins.recorder.recording import Recorder, TopK, record
+from workbench_plugins.recorder.recorded_index import TopK
+from workbench_plugins.recorder.recording import Recorder, record
 
 TEXTS = {
     "notes/tea.md": "the rooibos tea of the morning",

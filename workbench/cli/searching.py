@@ -199,8 +199,9 @@ def evaluate(
     from workbench.measure.checks import warnings_about
     from workbench.measure.evaluation import evaluate as evaluate_all
     from workbench.measure.losses import losses_by_stage
+    from workbench.measure.measures import HITS, known_measure
     from workbench.measure.missed import evaluations_data, missed_questions
-    from workbench.measure.paired import HITS, known_measure, verdicts_view
+    from workbench.measure.paired import verdicts_view
     from workbench.measure.questions import check_targets
     from workbench.measure.reliability import judged
     from workbench.retrieval.index_adapters import CachedIndex

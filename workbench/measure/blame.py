@@ -18,8 +18,8 @@ import numpy as np
 
 from workbench.contracts import Context, Index, Layout
 from workbench.errors import InputError
-from workbench.measure.evaluation import Judged, values
-from workbench.measure.paired import HITS, Paired, known_measure, paired_values
+from workbench.measure.measures import HITS, Judged, known_measure, values
+from workbench.measure.paired import Paired, paired_values
 from workbench.measure.questions import Question, QuestionSet, check_targets
 from workbench.progress import progress_bar
 from workbench.records import Stage, Tabular, Trace

@@ -11,7 +11,8 @@ import numpy as np
 
 from workbench.contracts import Index
 from workbench.measure.evaluation import AskedQuestion, Evaluation
-from workbench.measure.paired import HITS, measured, paired, paired_values
+from workbench.measure.measures import HITS
+from workbench.measure.paired import paired, paired_values
 from workbench.measure.resampling import LEVEL
 from workbench.records import KEPT, Shown, Trace
 from workbench.retrieval.cutoff import Limit
@@ -158,7 +159,7 @@ def _ties(evaluation: Evaluation) -> list[MeasuringWarning]:
         )
         found.append(MeasuringWarning("ties", name, description))
     constant = np.array([_constant_hit(one, evaluation) for one in evaluation.asked], float)
-    hits, files = measured(evaluation), [one.question.target for one in evaluation.asked]
+    hits, files = evaluation.values(), [one.question.target for one in evaluation.asked]
     enough = len({*files}) >= fewest_wins() and constant.sum() and hits.sum()
     if enough and not paired_values(constant, hits, HITS, files).differs:
         description = (
@@ -195,7 +196,7 @@ def _passing(trace: Trace) -> np.ndarray[Any, np.dtype[np.bool_]]:
 
 def _blind(first: Evaluation, other: Evaluation, measure: Any) -> list[MeasuringWarning]:
     """A measure that is the same for every question although the files come in another order."""
-    if (measured(first, measure) != measured(other, measure)).any():
+    if (first.values(measure) != other.values(measure)).any():
         return []
     pairs = zip(first.asked, other.asked, strict=True)
     moved = sum(one.trace.paths() != two.trace.paths() for one, two in pairs)
@@ -252,7 +253,7 @@ def _small_sample(evaluations: Sequence[Evaluation], measure: Any) -> list[Measu
 
 def _chosen(evaluations: Sequence[Evaluation], measure: Any) -> list[MeasuringWarning]:
     """A warning that the best of several systems looks too good: the same questions chose and measure it."""
-    table = np.array([measured(one, measure) for one in evaluations])
+    table = np.array([one.values(measure) for one in evaluations])
     if len(evaluations) < MANY or table.shape[1] < FOLDS:
         return []
     parts = np.random.default_rng(SEED).permutation(table.shape[1]) % FOLDS

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from workbench.contracts import Index
 from workbench.errors import InputError
+from workbench.measure.distributions import answered, distribution
+from workbench.measure.measures import HITS, Judged, Share, known_measure, means, values
 from workbench.measure.questions import Control, Question, QuestionSet
-from workbench.measure.resampling import rate_interval, wilson_interval
+from workbench.measure.resampling import rate_interval
 from workbench.progress import progress_bar
-from workbench.records import Tabular, Trace
+from workbench.records import Floats, Tabular, Trace
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import VectorLeg, legs_of
 from workbench.retrieval.pipeline import Pipeline, check_pipeline, search
@@ -46,24 +48,6 @@ class AskedQuestion:
     def hit(self) -> bool:
         """Whether the target file is among the results: the report's criterion."""
         return self.question.target in self.trace.paths()
-
-
-@dataclass(frozen=True)
-class Share:
-    """A count out of a number of questions."""
-
-    hits: int
-    n: int
-
-    @property
-    def rate(self) -> float:
-        """hits / n, and 0 for no questions."""
-        return self.hits / self.n if self.n else 0.0
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The 95 % confidence interval of the rate, after Wilson (1927)."""
-        return wilson_interval(self.hits, self.n)
 
 
 @dataclass(frozen=True, repr=False)
@@ -139,12 +123,15 @@ class Evaluation(Tabular):
         (mean,) = means([Judged(one.trace.paths(), [one.question.target]) for one in self.asked], RR)
         return mean
 
+    def values(self, measure: Any = HITS) -> Floats:
+        """The value of a measure for each question, in their order; 0 where nothing was returned."""
+        judged = [Judged(one.trace.paths(), [one.question.target]) for one in self.asked]
+        return np.array(values(judged, known_measure(measure)))
+
     @property
     def by_measure(self) -> dict[str, float]:
         """The mean of each of `measures` over all questions, by the measure's name."""
-        from workbench.measure.paired import measured  # which imports this module
-
-        return {str(one): float(measured(self, one).mean()) for one in self.measures}
+        return {str(one): float(self.values(one).mean()) for one in self.measures}
 
     @property
     def caution(self) -> str:
@@ -184,8 +171,6 @@ class Evaluation(Tabular):
 
         `shape` is histogram, ecdf or strip. Raises InputError for an unknown one, and if there is no number.
         """
-        from workbench.measure.distributions import distribution  # which imports this module
-
         return distribution(self, shape)
 
     def observations(self) -> Table:
@@ -276,8 +261,6 @@ class Evaluations(list[Evaluation], Tabular):
 
         Raises InputError without an evaluation.
         """
-        from workbench.measure.distributions import answered  # which imports this module
-
         if not self:
             raise InputError("There is nothing to draw.", "Evaluate one system or more.")
         return answered(self)
@@ -288,10 +271,8 @@ class Evaluations(list[Evaluation], Tabular):
 
 
 def _questions(evaluation: Evaluation) -> Iterable[list[Any]]:
-    from workbench.measure.paired import measured  # which imports this module
-
     name = evaluation.pipeline.name
-    for asked, reciprocal in zip(evaluation.asked, measured(evaluation, "RR").tolist(), strict=True):
+    for asked, reciprocal in zip(evaluation.asked, evaluation.values("RR").tolist(), strict=True):
         question, paths = asked.question, asked.trace.paths()
         rank = paths.index(question.target) + 1 if asked.hit else None
         about = [name, question.question, question.kind, question.target, True, asked.hit]
@@ -311,48 +292,6 @@ def _share(asked: Sequence[AskedQuestion]) -> Share:
     return Share(sum(one.hit for one in asked), len(asked))
 
 
-class Judged(NamedTuple):
-    """The returned ids of one question, best first and without duplicates, and the correct ids."""
-
-    returned: Sequence[str]
-    truth: Collection[str]
-
-
-def means(judged: Sequence[Judged], *measures: Any) -> list[float]:
-    """The mean of each of ir_measures' measures over all questions; one without any truth counts as 0.
-
-    0 for no questions. ir_measures leaves out questions without truth, which would flatter the mean.
-    """
-    from ir_measures import calc_aggregate
-
-    known = sum(bool(one.truth) for one in judged)
-    if not known:
-        return [0.0] * len(measures)
-    found = calc_aggregate(measures, *_qrels_and_run(judged))
-    return [float(found[measure]) * known / len(judged) for measure in measures]
-
-
-def values(judged: Sequence[Judged], measure: Any) -> list[float]:
-    """The value of one of ir_measures' measures for each question, in their order; 0 without any truth."""
-    from ir_measures import iter_calc
-
-    found = {one.query_id: one.value for one in iter_calc([measure], *_qrels_and_run(judged))}
-    return [float(found.get(str(i), 0.0)) for i in range(len(judged))]
-
-
-def _qrels_and_run(judged: Sequence[Judged]) -> tuple[list[Any], list[Any]]:
-    """The truth and the returned ids in the form of TREC; a question's id is its place."""
-    from ir_measures import Qrel, ScoredDoc
-
-    qrels = [Qrel(str(i), id_, 1) for i, one in enumerate(judged) for id_ in one.truth]
-    run = [
-        ScoredDoc(str(i), id_, -float(place))
-        for i, one in enumerate(judged)
-        for place, id_ in enumerate(one.returned)
-    ]
-    return qrels, run
-
-
 def evaluate(
     questions: QuestionSet, pipelines: Sequence[Pipeline], index: Index, measures: Sequence[Any] = ()
 ) -> Evaluations:
@@ -364,8 +303,6 @@ def evaluate(
     Raises InputError for an unknown measure, if `questions` is not a question set, and if `pipelines` is not
     a list of pipelines.
     """
-    from workbench.measure.paired import known_measure  # which imports this module
-
     _check(questions, pipelines)
     for measure in measures:
         known_measure(measure)

@@ -16,7 +16,8 @@ import numpy as np
 from workbench.contracts import Index
 from workbench.measure.checks import warnings_about
 from workbench.measure.evaluation import AskedQuestion, Evaluation
-from workbench.measure.paired import HITS, paired_with_first
+from workbench.measure.measures import HITS
+from workbench.measure.paired import paired_with_first
 from workbench.measure.questions import Question
 from workbench.records import KEPT, Fate, Tabular, Trace
 from workbench.retrieval.explain import explain

@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 
 from workbench.errors import InputError
-from workbench.measure.evaluation import Evaluation, Judged, values
+from workbench.measure.evaluation import Evaluation
+from workbench.measure.measures import HITS
 from workbench.measure.resampling import LEVEL, by_unit, interval_of, sign_flip_p
 from workbench.records import Floats, Shown
 from workbench.safe_text import counted
 from workbench.tables import ABSENT, Part, Table, numbers
-
-HITS = "hits"
-"""The measure of the report: 1 if the target is among the results, else 0 (SetR of ir_measures)."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +108,7 @@ def paired(before: Evaluation, after: Evaluation, measure: Any = HITS) -> Paired
     """
     _check_same_questions(before, after)
     files = [one.question.target for one in before.asked]
-    return paired_values(measured(before, measure), measured(after, measure), str(measure), files)
+    return paired_values(before.values(measure), after.values(measure), str(measure), files)
 
 
 def paired_with_first(evaluations: Sequence[Evaluation], measure: Any = HITS) -> list[Paired]:
@@ -130,34 +128,6 @@ def corrected(found: Sequence[Paired]) -> list[Paired]:
     """The comparisons with Holm's correction for their number."""
     ps = holm([one.p for one in found])
     return [replace(one, p_holm=p, comparisons=len(found)) for one, p in zip(found, ps, strict=True)]
-
-
-def measured(evaluation: Evaluation, measure: Any = HITS) -> Floats:
-    """The value of a measure for each question, in their order; 0 where nothing was returned."""
-    judged = [Judged(one.trace.paths(), [one.question.target]) for one in evaluation.asked]
-    return np.array(values(judged, known_measure(measure)))
-
-
-LARGEST_CUTOFF = 1_000_000
-
-
-def known_measure(measure: Any) -> Any:
-    """The measure of ir_measures for a name, HITS or a measure. Raises InputError if there is none."""
-    import ir_measures
-
-    if measure == HITS:
-        return ir_measures.SetR
-    try:
-        known = ir_measures.parse_measure(measure) if isinstance(measure, str) else measure
-        known.validate_params()
-        if not 1 <= known.params.get("cutoff", 1) <= LARGEST_CUTOFF:  # 0 ends the process in C
-            raise ValueError("the cutoff is out of range")
-    except (AttributeError, AssertionError, NameError, SyntaxError, TypeError, ValueError) as error:
-        raise InputError(
-            f"{str(measure)!r} is not a measure.",
-            f"Use {HITS}, or a measure of ir_measures with its cutoff: RR, nDCG@10, R@5, P@5, Success@5, …",
-        ) from error
-    return known
 
 
 def _check_same_questions(before: Evaluation, after: Evaluation) -> None:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from workbench.errors import InputError
-from workbench.measure.evaluation import Evaluation, Share
+from workbench.measure.evaluation import Evaluation
+from workbench.measure.measures import Share
 from workbench.records import Floats, Tabular
 from workbench.tables import Part, Table, Types, numbers, tidy
 

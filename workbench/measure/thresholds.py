@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.contracts import Index
 from workbench.errors import InputError
-from workbench.measure.evaluation import Evaluation, Share
+from workbench.measure.measures import Share
 from workbench.records import KEPT, Floats, Tabular, Trace
 from workbench.retrieval.cutoff import Limit, MinScore
 from workbench.retrieval.pipeline import Pipeline, Running, before, run
 from workbench.tables import ABSENT, Line, Part, Table, Types, numbers, tidy
+
+if TYPE_CHECKING:
+    from workbench.measure.evaluation import Evaluation
 
 FLOORS: Types = {
     "system": "str", "floor": "float64", "own_floor": "bool", "questions": "int64", "hits": "int64",

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from workbench.errors import InputError
 from workbench.memory.embedding.local import Embedder
-from workbench.memory.index import OpenIndex
 from workbench.memory.store.contract import IndexPlace
 from workbench.registry import Registry
+
+if TYPE_CHECKING:
+    from workbench.memory.index import OpenIndex
 
 SCHEME = "://"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from types import ModuleType
 
 from workbench.errors import InputError
@@ -20,8 +19,7 @@ def _modules(names: Iterable[str] | None = None) -> Iterator[ModuleType]:
     """The modules that define systems and their changes; those of the systems of these names alone."""
     wanted = set(SYSTEMS) if names is None else set(names)
     own = [one for one in (openclaw, tutorial) if wanted & {made.name for made in one.PIPELINES}]
-    places = dict.fromkeys(row.partition(":")[0] for name, row in SYSTEMS.rows.items() if name in wanted)
-    yield from (*own, *map(import_module, places))
+    yield from (*own, *SYSTEMS.modules(wanted))
 
 
 def changes() -> list[Change]:

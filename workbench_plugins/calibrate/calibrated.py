@@ -13,7 +13,8 @@ import numpy as np
 
 from workbench.contracts import Index
 from workbench.errors import InputError
-from workbench.measure.evaluation import Evaluation, Share
+from workbench.measure.evaluation import Evaluation
+from workbench.measure.measures import Share
 from workbench.measure.paired import Paired, paired_values
 from workbench.measure.resampling import LEVEL
 from workbench.records import Shown, Trace

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from importlib import import_module
 from itertools import chain, count
 from pathlib import Path
 from types import ModuleType
@@ -190,7 +189,9 @@ def _reader(pipeline: Pipeline | None) -> ModuleType | None:
     """The module for what a model has read word by word; None for a pipeline that cannot read it."""
     if pipeline is None or pipeline.layout is None or not has_feature("recommended"):
         return None
-    return import_module("workbench_plugins.cases.case_passages")
+    from workbench_plugins.cases import case_passages
+
+    return case_passages
 
 
 def _packed(vector: Vector | None, path: str, numbers: Numbers) -> str:

@@ -20,7 +20,8 @@ import numpy as np
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.measure.blame import LAYOUT, Edit, Reruns, edited, edits_between, fits
-from workbench.measure.paired import HITS, Paired, paired_values
+from workbench.measure.measures import HITS
+from workbench.measure.paired import Paired, paired_values
 from workbench.measure.questions import Control, Question, QuestionSet
 from workbench.records import Floats, Stage, Trace
 from workbench.retrieval.cutoff import Limit, Order

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from workbench.contracts import Index
 from workbench.errors import InputError
-from workbench.measure.evaluation import Judged, Share, values
-from workbench.measure.paired import HITS, Paired, known_measure, paired_values
+from workbench.measure.measures import HITS, Judged, Share, known_measure, values
+from workbench.measure.paired import Paired, paired_values
 from workbench.measure.questions import QuestionSet
 from workbench.progress import progress_bar
 from workbench.records import KEPT, Floats, Moment, Stage, Tabular, Trace

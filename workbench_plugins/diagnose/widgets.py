@@ -12,8 +12,8 @@ from workbench import figures
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.measure.blame import Blame, blame, signed_text
-from workbench.measure.evaluation import Share
-from workbench.measure.paired import HITS, paired_values
+from workbench.measure.measures import HITS, Share
+from workbench.measure.paired import paired_values
 from workbench.measure.questions import QuestionSet
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline

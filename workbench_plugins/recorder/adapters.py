@@ -18,7 +18,8 @@ from workbench.retrieval.legs import Depth
 from workbench_plugins.engines.fusions import QdrantRankSum
 from workbench_plugins.engines.lists import ALL, Asked, Pairs
 from workbench_plugins.engines.presets import ENGINES
-from workbench_plugins.recorder.recording import Known, Recorder, TopK
+from workbench_plugins.recorder.recorded_index import TopK
+from workbench_plugins.recorder.recording import Known, Recorder
 
 NAMES = ("keyword", "vector")
 """The legs in the order in which hybrid retrievers are most often given; pass `names` for another order."""

@@ -17,7 +17,7 @@ from workbench.stop_words import STOP_WORDS
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.parameters import Goal
 from workbench_plugins.engines.lists import ALL, ListIndex, ListLeg, Read
-from workbench_plugins.recorder.recording import RecordedIndex, TopK
+from workbench_plugins.recorder.recorded_index import RecordedIndex, TopK
 
 
 def causes(index: RecordedIndex, runs: Reruns, goal: Goal) -> Iterator[Cause]:

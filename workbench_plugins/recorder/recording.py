@@ -7,7 +7,7 @@ ours. Where they are not known they are inferred from the fused list.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from itertools import pairwise
@@ -20,15 +20,14 @@ from workbench.errors import InputError
 from workbench.measure.questions import Question, QuestionSet
 from workbench.records import Floats, Shown, Trace
 from workbench.retrieval.columns import PlainStage, with_column
-from workbench.retrieval.cutoff import Limit, MinScore, Order, best_first
+from workbench.retrieval.cutoff import Limit, Order, best_first
 from workbench.retrieval.explain import Explanation, explain
 from workbench.retrieval.fusion import Fusion, OneLeg
 from workbench.retrieval.index_adapters import innermost
-from workbench.retrieval.legs import FixedDepth, Union
+from workbench.retrieval.legs import Union
 from workbench.retrieval.pipeline import Pipeline, Source, search
 from workbench.tables import Part, hanging
 from workbench_plugins.engines.lists import (
-    ALL,
     MOST,
     Asked,
     ListIndex,
@@ -39,40 +38,10 @@ from workbench_plugins.engines.lists import (
     leg_kinds,
 )
 from workbench_plugins.engines.presets import ENGINES
+from workbench_plugins.recorder.recorded_index import EngineFloor, EngineLimit, RecordedIndex, TopK
 
 CLOSE = 1e-6
 """Scores that differ by less are the same: some engines compute in float32."""
-
-
-@dataclass(frozen=True)
-class TopK(FixedDepth):
-    """The number of hits that a leg is asked for: its only setting is `cap`."""
-
-    multiplier: float = field(default=0, repr=False)
-
-
-class RecordedIndex(ListIndex):
-    """The lists of an engine that was recorded, and its answer to each recorded question."""
-
-    answers: Mapping[str, Scores] = {}
-
-    def upside_down(self, leg: str, question: str) -> bool:
-        """Whether a leg's list begins with its worst scores."""
-        hits = self.listed(leg, question, ALL)
-        return hits.rows.size > 1 and bool((np.diff(hits.relevance) >= 0).all() and np.ptp(hits.raw) > 0)
-
-    def offers(self, pipeline: Pipeline, slot: str, content: Any) -> bool:
-        """Whether the engine can be set so: another value of a stage that it has, or no floor."""
-        now = next((stage for stage in pipeline.stages if stage.slot == slot), None)
-        if content is None:
-            return isinstance(now, EngineFloor)
-        return type(content) is type(now) or isinstance(content, Limit)
-
-    def causes(self, runs: Any, goal: Any) -> Iterable[Any]:
-        """What is wrong with the legs themselves, as far as it concerns a file that is wanted."""
-        from workbench_plugins.recorder.fusion_causes import causes
-
-        return causes(self, runs, goal)
 
 
 def _answer(context: Context, question: str) -> Scores:
@@ -140,24 +109,6 @@ class RecordedOrder(Order):
         places = {id_: place for place, id_ in enumerate(_answer(context, trace.question), 1)}
         order = best_first(trace.columns[self.by], _of_candidates(trace, places), trace.ids)
         return trace.with_changes(order=order, ranked_by=self.by)
-
-
-@dataclass(frozen=True)
-class EngineFloor(MinScore, slot="engine_floor"):
-    """The engine's own floor; the floors of other systems are no repair of it, since the scale is another."""
-
-    floor: float = field(kw_only=True)
-
-    @property
-    def description(self) -> str:
-        return f"engine floor: the {self.of.replace('_', ' ')} must be at least {self.floor:g}"
-
-
-@dataclass(frozen=True)
-class EngineLimit(Limit):
-    """The engine's own limit; it has no default, which a diagnosis would try as a repair."""
-
-    count: float = field(kw_only=True)
 
 
 class Known(TypedDict, total=False):

@@ -14,7 +14,8 @@ import numpy as np
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.measure.blame import ALL_FLIPS
-from workbench.measure.paired import HITS, Paired, corrected, known_measure, paired_values
+from workbench.measure.measures import HITS, known_measure
+from workbench.measure.paired import Paired, corrected, paired_values
 from workbench.records import Fate, Floats, Shown
 from workbench.retrieval.explain import explain
 from workbench.retrieval.index_adapters import CachedIndex

@@ -106,11 +106,11 @@ class Cluster:
         """Raises ProviderError unless there are workers and each has this workbench and this Python."""
 
         def versions() -> tuple[str, str]:  # inside, so that it travels as code: a worker may not have it
-            import importlib
             import platform
 
-            version: str = importlib.import_module("workbench").__version__
-            return version, platform.python_version().rpartition(".")[0]
+            import workbench
+
+            return workbench.__version__, platform.python_version().rpartition(".")[0]
 
         found: dict[str, Any] = self.client.run(versions, on_error="return")
         if not found:

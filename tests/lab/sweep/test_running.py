@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from workbench.errors import InputError
 from workbench.measure.evaluation import evaluate
-from workbench.measure.paired import HITS, measured
+from workbench.measure.measures import HITS
 from workbench.measure.questions import Control, Question, QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.index_adapters import CachedIndex
@@ -58,7 +58,7 @@ def cached(toy: MemoryIndex) -> CachedIndex:
 def check(found: Sweep, index: CachedIndex) -> None:
     pipelines = [*(found.with_setting(place) for place in range(len(found.settings))), found.pipeline]
     for place, one in enumerate(evaluate(QUESTIONS, pipelines, index)):
-        assert found.values[place].tolist() == measured(one, found.measure).tolist()
+        assert found.values[place].tolist() == one.values(found.measure).tolist()
         assert found.silent[place].tolist() == [not trace.results for trace in one.controls]
         assert found.judgement(place) == one.judged
 

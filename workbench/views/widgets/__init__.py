@@ -6,23 +6,23 @@ WIDGETS and with `wb.register(AcmeChart)`.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
-from workbench.registry import WIDGETS
+from workbench.registry import WIDGETS, load
 
 OWN = {
-    "Prediction": "prediction",
-    "SurvivalChart": "survival",
-    "ThresholdLab": "threshold",
+    "Prediction": "workbench.views.widgets.prediction:Prediction",
+    "SurvivalChart": "workbench.views.widgets.survival:SurvivalChart",
+    "ThresholdLab": "workbench.views.widgets.threshold:ThresholdLab",
 }
+"""The library's own widgets: rows as those of the features, imported when they are used."""
 
 
 def __getattr__(name: str) -> Any:
     if name == "__all__":  # what `import *` asks for
         return __dir__()
     if name in OWN:
-        return getattr(import_module(f"{__name__}.{OWN[name]}"), name)
+        return load(name, OWN[name])
     if name.startswith("_") or name not in WIDGETS:
         raise AttributeError(f"There is no widget {name!r}.")
     return WIDGETS[name]

@@ -1,0 +1,63 @@
+"""The index of a recorded engine: the lists of its legs, and the floor and the limit that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from workbench.retrieval.cutoff import Limit, MinScore
+from workbench.retrieval.legs import FixedDepth
+from workbench.retrieval.pipeline import Pipeline
+from workbench_plugins.engines.lists import ALL, ListIndex, Scores
+
+
+@dataclass(frozen=True)
+class TopK(FixedDepth):
+    """The number of hits that a leg is asked for: its only setting is `cap`."""
+
+    multiplier: float = field(default=0, repr=False)
+
+
+@dataclass(frozen=True)
+class EngineFloor(MinScore, slot="engine_floor"):
+    """The engine's own floor; the floors of other systems are no repair of it, since the scale is another."""
+
+    floor: float = field(kw_only=True)
+
+    @property
+    def description(self) -> str:
+        return f"engine floor: the {self.of.replace('_', ' ')} must be at least {self.floor:g}"
+
+
+@dataclass(frozen=True)
+class EngineLimit(Limit):
+    """The engine's own limit; it has no default, which a diagnosis would try as a repair."""
+
+    count: float = field(kw_only=True)
+
+
+class RecordedIndex(ListIndex):
+    """The lists of an engine that was recorded, and its answer to each recorded question."""
+
+    answers: Mapping[str, Scores] = {}
+
+    def upside_down(self, leg: str, question: str) -> bool:
+        """Whether a leg's list begins with its worst scores."""
+        hits = self.listed(leg, question, ALL)
+        return hits.rows.size > 1 and bool((np.diff(hits.relevance) >= 0).all() and np.ptp(hits.raw) > 0)
+
+    def offers(self, pipeline: Pipeline, slot: str, content: Any) -> bool:
+        """Whether the engine can be set so: another value of a stage that it has, or no floor."""
+        now = next((stage for stage in pipeline.stages if stage.slot == slot), None)
+        if content is None:
+            return isinstance(now, EngineFloor)
+        return type(content) is type(now) or isinstance(content, Limit)
+
+    def causes(self, runs: Any, goal: Any) -> Iterable[Any]:
+        """What is wrong with the legs themselves, as far as it concerns a file that is wanted."""
+        from workbench_plugins.recorder.fusion_causes import causes
+
+        return causes(self, runs, goal)
