@@ -62,7 +62,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--postgres", metavar="URL", help="an empty database for the one workspace")
     parser.add_argument("--seed", help="Python's hash seed in the release's process")
     given = parser.parse_args(arguments)
-    release = Installed("basic-memory", given.release, python=given.python).install(lambda _: True)
+    release = Installed("basic-memory", given.release, python=given.python).install(
+        lambda _, needed: bool(needed())
+    )
     more = {"PYTHONHASHSEED": given.seed} if given.seed else {}
     if given.postgres:
         more |= {"BASIC_MEMORY_DATABASE_BACKEND": "postgres", "BASIC_MEMORY_DATABASE_URL": given.postgres}

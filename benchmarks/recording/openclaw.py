@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--node", type=Path, help="a folder to put first in PATH")
     parser.add_argument("--tokenizer", default="", help="store.fts.tokenizer, where the release has it")
     given = parser.parse_args(arguments)
-    release = Installed("openclaw", given.release, given.node).install(lambda _: True)
+    release = Installed("openclaw", given.release, given.node).install(lambda _, needed: bool(needed()))
     calls = {json.dumps(one): one for one in ARGUMENTS}
     found = recorded(given, partial(running, release, tokenizer=given.tokenizer), calls)
     about = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,18 @@ CASES = PROJECT / "tests" / "cases"
 CASE = CASES / "openclaw-16021.case.yaml"
 
 
+LOCK = """{"packages": {"": {}, "node_modules/openclaw": {"version": "2026.3.7", "integrity": "x"},
+ "node_modules/a/node_modules/@b/c": {"version": "1.2.3", "integrity": "x"},
+ "node_modules/d": {"version": "1.0.0", "resolved": "git+https://host/d.git#12ab"}}}"""
+LOCKED = f"case $2 in --package-lock-only) echo '{LOCK}' > package-lock.json; exit;; esac"
+"""The part of a program npm that writes a lock file."""
+
+
+def agreed(question: str, needed: Callable[[], Sequence[str]]) -> bool:
+    """The consent of somebody who has seen what is installed."""
+    return bool(needed())
+
+
 def installer(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program npm that does what the script says."""
     (folder / "npm").write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
@@ -41,14 +53,16 @@ def test_an_install_that_fails_half_way_leaves_the_cache_as_before(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     installer(
-        tmp_path, "mkdir -p node_modules/openclaw; echo 'npm error network down' >&2; exit 1", monkeypatch
+        tmp_path,
+        f"{LOCKED}\nmkdir -p node_modules/openclaw; echo 'npm error network down' >&2; exit 1",
+        monkeypatch,
     )
     with pytest.raises(wb.InputError, match="could not be installed: npm error network down"):
-        Installed("openclaw", "2026.3.7").install(lambda _: True)
+        Installed("openclaw", "2026.3.7").install(agreed)
     assert list(cache.iterdir()) == []
     installer(tmp_path, "echo 'No matching version found for tslib@9' >&2; exit 1", monkeypatch)
     with pytest.raises(wb.InputError, match="could not be installed: No matching version found for tslib@9"):
-        Installed("openclaw", "2026.3.7").install(lambda _: True)
+        Installed("openclaw", "2026.3.7").install(agreed)
 
 
 def test_a_release_that_does_not_exist_is_one_sentence(
@@ -59,23 +73,23 @@ def test_a_release_that_does_not_exist_is_one_sentence(
     installer(tmp_path, failing, monkeypatch)
     wanted = r"^openclaw 2026.2.13 is not on npm.\s+The last release before it is --release 2026.2.12"
     with pytest.raises(wb.InputError, match=wanted):
-        Installed("openclaw", "2026.2.13").install(lambda _: True)
+        Installed("openclaw", "2026.2.13").install(agreed)
     assert list(cache.iterdir()) == []
     (cache / "openclaw-2026.2.12").mkdir()
     (cache / "openclaw-2026.3.1").mkdir()
     for version, until, near in (("2.13", "2.15", "2.12"), ("2.27", "3.7", "3.1")):
         one = Installed("openclaw", f"2026.{version}")
-        assert one.install(lambda _: True, f"2026.{until}").version == f"2026.{near}"
+        assert one.install(agreed, f"2026.{until}").version == f"2026.{near}"
 
 
 def test_an_install_that_succeeds_is_there_once(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    installer(tmp_path, "mkdir -p node_modules/openclaw", monkeypatch)
+    installer(tmp_path, f"{LOCKED}\n[ $1 = ci ] && mkdir -p node_modules/openclaw", monkeypatch)
     one = Installed("openclaw", "2026.3.7")
-    one.install(lambda _: True)
+    one.install(agreed)
     assert [path.name for path in cache.iterdir()] == ["openclaw-2026.3.7"]
-    one.install(lambda _: pytest.fail("it is asked again"))
+    one.install(lambda *_: pytest.fail("it is asked again"))
 
 
 @pytest.mark.parametrize(
@@ -98,33 +112,59 @@ def test_a_release_is_a_version_and_nothing_else(cache: Path, run: Run, case: st
     assert not cache.exists()
 
 
-def test_what_is_installed_is_named_with_versions_before_it_is_asked(cache: Path) -> None:
-    asked: list[str] = []
-    for package, version in (("openclaw", "2026.9.6"), ("basic-memory", "0.24.1")):
-        with pytest.raises(wb.InputError, match="is not installed"):
-            Installed(package, version).install(lambda question: bool(asked.append(question)))
-    assert re.search(r"openclaw@2026\.9\.6, node-\S+@24\.\d+\.\d+ and what they need\?$", asked[0])
-    assert "basic-memory==0.24.1, pysqlite3-binary==0.5.4.post2 and what they need?" in asked[1]
-
-
-def test_no_source_package_runs_unless_the_user_says_so(
+def test_what_is_installed_is_named_with_versions_before_it_is_asked(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pip = tmp_path / "python"
-    lacking = "ERROR: No matching distribution found for pybars3>=0.9.7"
+    named: list[str] = []
+
+    def refused(question: str, needed: Callable[[], Sequence[str]]) -> bool:
+        named.extend(needed())
+        return False
+
+    installer(tmp_path, f"{LOCKED}\ntouch {tmp_path}/installed", monkeypatch)
+    with pytest.raises(wb.InputError, match="is not installed"):
+        Installed("openclaw", "2026.3.7").install(refused)
+    assert named == ["@b/c@1.2.3", "d from git+https://host/d.git#12ab", "openclaw@2026.3.7"]
+    assert not (tmp_path / "installed").exists()
+    assert list(cache.iterdir()) == []
+
+
+REPORT = """{"install": [{"metadata": {"name": "basic-memory", "version": "0.24.1"},
+ "download_info": {"archive_info": {"hashes": {"sha256": "12ab"}}}}]}"""
+
+
+def python_that(folder: Path, resolves: str) -> str:
+    """A program python that makes environments, and resolves packages by this script."""
+    file = folder / "python"
     script = f"""#!/bin/sh
-[ "$1" = -I ] && exit
+[ "$2" = -c ] && exit
 [ "$2" = venv ] && mkdir -p "$3/bin" && cp "$0" "$3/bin/python" && exit
-case "$*" in *--only-binary*) echo '{lacking}' >&2; exit 1;; esac
+case "$*" in *--require-hashes*) cp requirements.txt {folder}/asked; echo "$@" > {folder}/words; exit;; esac
+{resolves}
+for one in "$@"; do case $one in *report.json) echo '{REPORT}' > $one;; esac; done
 """
-    pip.write_text(script, encoding="utf-8")
-    pip.chmod(0o755)
+    file.write_text(script, encoding="utf-8")
+    file.chmod(0o755)
+    return str(file)
+
+
+def test_exactly_what_was_named_is_installed_by_its_hash(cache: Path, tmp_path: Path) -> None:
+    python = python_that(tmp_path, "")
+    Installed("basic-memory", "0.24.1", python=python).install(agreed)
+    assert (tmp_path / "asked").read_text() == "basic-memory==0.24.1 --hash=sha256:12ab"
+    assert "--only-binary :all: --no-deps --require-hashes" in (tmp_path / "words").read_text()
+
+
+def test_no_source_package_runs_unless_the_user_says_so(cache: Path, tmp_path: Path) -> None:
+    lacking = "ERROR: No matching distribution found for pybars3>=0.9.7"
+    python = python_that(tmp_path, f"case \"$*\" in *--only-binary*) echo '{lacking}' >&2; exit 1;; esac")
     with pytest.raises(wb.InputError, match="needs pybars3, which has no wheel") as error:
-        Installed("basic-memory", "0.24.1", python=str(pip)).install(lambda _: True)
+        Installed("basic-memory", "0.24.1", python=python).install(agreed)
     assert "--from-source" in error.value.remedy
-    installed = Installed("basic-memory", "0.24.1", python=str(pip), from_source=True)
-    installed.install(lambda question: "run scripts" in question)
+    installed = Installed("basic-memory", "0.24.1", python=python, from_source=True)
+    installed.install(lambda question, needed: "run scripts" in question and agreed(question, needed))
     assert installed.folder.is_dir()
+    assert "--only-binary" not in (tmp_path / "words").read_text()
 
 
 def test_nothing_is_installed_without_consent_or_offline(cache: Path, run: Run) -> None:

@@ -19,7 +19,9 @@ import yaml
 from tests import world
 from tests.commands import Run
 from tests.fault_server import KEY, Server, serving
+from tests.milvus import fresh_name
 from tests.openclaw_store import FORMS, OpenClaw
+from tests.postgres import fresh_schema
 from workbench.errors import InputError
 from workbench.memory.embedding.named import embedder_named
 from workbench.memory.sync import index_folder, open_index
@@ -241,6 +243,25 @@ def test_the_error_says_how_to_give_it_again_and_that_is_enough(
     assert run(*command, "--model", "openai/m").code in (0, 1)
     assert server.requests
     assert run(*command).code in (0, 1)  # it is asked for once
+
+
+@pytest.mark.parametrize("kind", ["postgres", "milvus"])
+def test_the_model_that_only_an_index_on_a_server_names_gets_nothing(
+    run: Run, here: Given, server: Server, kind: str, request: pytest.FixtureRequest
+) -> None:
+    fresh = fresh_schema if kind == "postgres" else fresh_name
+    address = fresh(request.getfixturevalue(kind))
+    index_folder(world.write(here.memory), embedder_named("openai/m"), store=address)
+    assert run("search", "tea", "-m", address).code in (0, 1)  # who made it, has named the model
+    for one in (here.folder / "home").glob("choices-*"):
+        one.unlink()
+    server.requests.clear()
+    refused = run("search", "tea", "-m", address)
+    assert (refused.code, server.requests) == (2, [])
+    assert "--model openai/m" in refused.err
+    assert run("search", "a cup", "-m", address, "--model", "openai/m").code in (0, 1)
+    assert server.requests
+    assert run("search", "tea", "-m", address).code in (0, 1)
 
 
 def test_a_reranker_of_a_calibration_that_is_typed_again_is_asked_once(

@@ -2,7 +2,7 @@
 
 An index file is data that may come from somebody else. If its extra paths were followed, it could make this
 program read files anywhere; a model's name in it could make the loader download or run what it names. The
-choices are therefore kept in the user's cache folder, by the path of the index.
+choices are therefore kept in the user's cache folder, by the path of the index or its address on a server.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from pathlib import Path
 from workbench.errors import InputError
 from workbench.memory.files import replaced
 from workbench.trust import is_named
+
+ADDRESS = re.compile(r"[\w+.-]{2,}:/")
+"""How the address of an index on a server begins, also as a path, which has one slash of the two."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,8 @@ def keep_json(file: Path, value: object) -> None:
 
 
 def _file(index_path: Path) -> Path:
-    # The index itself is a link to its newest build, so only the path above it is resolved.
-    path = index_path.expanduser().parent.resolve() / index_path.name
-    return index_home() / f"choices-{hashlib.sha256(str(path).encode()).hexdigest()[:16]}.json"
+    name = str(index_path)
+    if not ADDRESS.match(name):
+        # The index itself is a link to its newest build, so only the path above it is resolved.
+        name = str(index_path.expanduser().parent.resolve() / index_path.name)
+    return index_home() / f"choices-{hashlib.sha256(name.encode()).hexdigest()[:16]}.json"

@@ -40,7 +40,7 @@ def opened_embedder(store: IndexStore, embedder: Embedder | None = None) -> Embe
     """The embedder that made the store: `embedder` when given, or else the model that the store names.
 
     Raises InputError, and closes the store, when that would give other vectors than the stored ones, and for
-    a model of a file that the user has not chosen for this index.
+    a model that the user has not chosen for this index.
     """
     try:
         with store.reading():
@@ -49,7 +49,7 @@ def opened_embedder(store: IndexStore, embedder: Embedder | None = None) -> Embe
                 embedder = remembered(settings.model, settings.revision, settings.dimensions)
                 if embedder is None:
                     embedder = _local(store.name, settings)
-                elif getattr(embedder, "remote", False) and Path(store.name).is_file():
+                elif getattr(embedder, "remote", False):
                     check_model(Path(store.name), settings.model, getattr(embedder, "url_variable", ""))
             check_same(store, Settings(embedder.name, embedder.revision, 0, settings.chunker))
     except WorkbenchError:

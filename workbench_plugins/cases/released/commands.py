@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -15,6 +16,7 @@ from workbench.cli.app import (
 from workbench.cli.output import answer, print_error, print_output
 from workbench.errors import InputError
 from workbench.retrieval.pipeline import Pipeline
+from workbench.safe_text import counted
 from workbench_plugins.cases import SUFFIX
 from workbench_plugins.cases.model import CaseFile, load_case
 from workbench_plugins.cases.released import confirming
@@ -40,12 +42,19 @@ class ReleaseOptions:
         bool, typer.Option("--from-source", help="Let packages without a wheel run their own scripts.")
     ] = False
 
-    def consents(self, question: str) -> bool:
-        """Asks the person at the terminal; without one the answer is no, unless it was given."""
+    def consents(self, question: str, needed: Callable[[], Sequence[str]]) -> bool:
+        """Names all packages and asks the person at the terminal; without one the answer is no.
+
+        With --yes they are named too.
+        """
         if self.offline:
             missing = question.removeprefix("Install ")[:-1]
             raise InputError(f"Offline, and missing: {missing}.", "Leave out --offline.")
-        return self.yes or (sys.stdin.isatty() and typer.confirm(question))
+        if not self.yes and not sys.stdin.isatty():
+            return False
+        packages = needed()
+        print_error(f"It needs {counted(len(packages), 'package')}: {', '.join(packages)}.")
+        return self.yes or typer.confirm(question)
 
     def confirmed(
         self, loaded: CaseFile, own: Pipeline, release: str = "", out: Path | None = None

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import platform
 import re
+import secrets
 import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial as partial_function
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,13 @@ SQLITE = "0.5.4.post2"
 """The version of pysqlite3-binary, the SQLite that Basic Memory gets here."""
 VERSION = re.compile(r"\d{1,6}(\.\d{1,6}){1,3}(-[a-z]{1,9}\.\d{1,6}|(a|b|rc)\d{1,6})?")
 """A version, and nothing else that an installer understands, such as an address, a path or an alias."""
+
+
+NPM = ("--ignore-scripts", "--no-audit", "--no-fund", "--force")
+LIST = "requirements.txt"
+"""The packages with their hashes, in the folder that they are installed into."""
+
+Consent = Callable[[str, Callable[[], Sequence[str]]], bool]
 
 
 def settings(package: str) -> dict[str, Any]:
@@ -76,8 +84,11 @@ class Installed:
         """The Python of the environment that has it."""
         return str(self.folder / "bin" / "python")
 
-    def install(self, consent: Callable[[str], bool], until: str = "") -> Installed:
+    def install(self, consent: Consent, until: str = "") -> Installed:
         """Installs the release, unless it is here, and returns it. The cache has all of it, or is as before.
+
+        `consent` gets a question, and a function that asks the registry for the packages and returns them
+        with their versions. Exactly these are installed.
 
         With `until`, a release that was never published is replaced by the first one after it and before
         `until`, or else by the last one before it. Raises InputError without consent, for a release that does
@@ -87,19 +98,16 @@ class Installed:
             return self
         registry = REGISTRY[self.package]
         what = f"{self.package} {self.version} from {registry} into {self.folder} (about 1 GB)"
-        whole = f"{', '.join(self.packages)} and what they need"
         scripts = "; packages without a wheel run scripts" if self.from_source else ""
-        if not consent(f"Install {what}: {whole}{scripts}?"):
-            raise InputError(f"{self.package} {self.version} is not installed.", "Allow it with --yes.")
-        self._check_python()
-        self.folder.parent.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=self.folder.parent))
+        partial = self.folder.with_name(f".partial-{secrets.token_hex(8)}")
         try:
+            if not consent(f"Install {what}{scripts}?", partial_function(self._resolved, partial)):
+                raise InputError(f"{self.package} {self.version} is not installed.", "Allow it with --yes.")
             for command in self._commands(partial):
-                subprocess.run(command, cwd=partial, check=True, capture_output=True, text=True)
+                _run(command, partial)
             partial.rename(self.folder)
             return self
-        except (subprocess.CalledProcessError, OSError) as error:
+        except (subprocess.CalledProcessError, OSError, ValueError, KeyError, TypeError) as error:
             said = f"{getattr(error, 'stderr', '')}{getattr(error, 'stdout', '')}" or str(error)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
@@ -134,17 +142,38 @@ class Installed:
                 f"{self.python} is no Python 3.12 or newer that runs.", "Name one: --python FILE"
             )
 
-    def _commands(self, folder: Path) -> list[list[str]]:
-        """What installs the release into a folder. No script of a package runs, except with `from_source`."""
+    def _resolved(self, folder: Path) -> list[str]:
+        """The packages that the release needs, each with its version; puts a list with hashes into `folder`.
+
+        Nothing is installed. No script runs, except with `from_source`: a package without a wheel says by a
+        script what it needs.
+        """
+        self._check_python()
+        folder.mkdir(parents=True)
         if self.package == "openclaw":
             about = json.dumps(settings("openclaw")["package"])
             (folder / "package.json").write_text(about, encoding="utf-8")
-            options = ["--ignore-scripts", "--no-audit", "--no-fund", "--force"]
-            return [["npm", "install", *options, *self.packages]]
-        python = str(folder / "bin" / "python")
-        pip = [python, "-m", "pip", "install", "--quiet", *self.packages]
-        pip += [] if self.from_source else ["--only-binary", ":all:"]
+            _run(["npm", "install", "--package-lock-only", *NPM, *self.packages], folder)
+            return sorted(_locked(json.loads((folder / "package-lock.json").read_text(encoding="utf-8"))))
+        report = folder / "report.json"
+        asking = [self.python, "-I", "-m", "pip", "install", *self._wheels, "--dry-run", "--ignore-installed"]
+        _run([*asking, "--report", str(report), *self.packages], folder)
+        found = _reported(json.loads(report.read_text(encoding="utf-8")))
+        lines = [f"{one} --hash=sha256:{sha256}" for one, sha256 in found.items()]
+        (folder / LIST).write_text("\n".join(lines), encoding="utf-8")
+        return sorted(found)
+
+    def _commands(self, folder: Path) -> list[list[str]]:
+        """What installs the list of a folder. No script of a package runs, except with `from_source`."""
+        if self.package == "openclaw":
+            return [["npm", "ci", *NPM]]
+        pip = [str(folder / "bin" / "python"), "-m", "pip", "install", *self._wheels]
+        pip += ["--no-deps", "--require-hashes", "-r", LIST]
         return [[self.python, "-m", "venv", str(folder)], pip]
+
+    @property
+    def _wheels(self) -> list[str]:
+        return ["--quiet", *([] if self.from_source else ["--only-binary", ":all:"])]
 
     def _near(self, until: str) -> str:
         """The published release that stands for this one; empty if the registry names none."""
@@ -161,6 +190,28 @@ class Installed:
         )
         later = [one for one in published if numbered(self.version) < numbered(one) < numbered(until)]
         return ([one for one in published if numbered(one) < numbered(self.version)] + later[:1] or [""])[-1]
+
+
+def _run(command: list[str], folder: Path) -> None:
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+
+
+def _locked(lock: dict[str, Any]) -> Iterator[str]:
+    """The packages of npm's lock file: `name@version`, or the address of one from outside the registry."""
+    for place, about in lock["packages"].items():
+        if place:
+            name = place.rpartition("node_modules/")[2]
+            yield f"{name}@{about['version']}" if "integrity" in about else f"{name} from {about['resolved']}"
+
+
+def _reported(report: dict[str, Any]) -> dict[str, str]:
+    """The packages of pip's report as `name==version`, each with the hash of its wheel."""
+    return {
+        f"{one['metadata']['name']}=={one['metadata']['version']}": one["download_info"]["archive_info"][
+            "hashes"
+        ]["sha256"]
+        for one in report["install"]
+    }
 
 
 def _node_package() -> str:

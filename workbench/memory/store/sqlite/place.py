@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.errors import InputError
+from workbench.memory.choices import ADDRESS
 from workbench.memory.store.contract import (
     DamagedError,
     IndexPlace,
@@ -166,7 +167,7 @@ class SQLitePlace(IndexPlace):
     """An index file. A rebuild writes a new file beside it, and replaces it by one rename."""
 
     def __init__(self, path: Path) -> None:
-        if re.match(r"[\w+.-]{2,}:/", str(path)):
+        if ADDRESS.match(str(path)):
             raise InputError(f"{path} is an address, not a file.", "Give it to --store, or to -m.")
         self.path = path
 
