@@ -16,6 +16,7 @@ from workbench.cli.app import IndexOptions
 from workbench.memory.embedding import local
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.sync import index_folder
+from workbench.systems.catalogue import default_system
 
 SYSTEM = "openclaw-2026.2.13"
 FIXED = f"{SYSTEM}+or+rrf+minmax"
@@ -184,7 +185,9 @@ def test_evaluate_compares_a_few_systems_when_none_is_named(run: Run, place: Pla
     outcome = run("evaluate", *place.options)
     assert SYSTEM in outcome.out
     assert "openclaw-2026.9.6" in outcome.out
-    assert f"6 of {len(workbench.SYSTEMS)} systems; --all runs every one." in outcome.err
+    assert f"7 of {len(workbench.SYSTEMS)} systems; --all runs every one." in outcome.err
+    told = run("evaluate", *place.options, "--json").json()
+    assert told[0]["system"] == default_system()  # the others are compared with what a search runs
 
 
 def test_evaluate_lists_the_missed_questions_with_their_fate(run: Run, place: Place) -> None:

@@ -9,7 +9,7 @@ from tests import world
 from tests.commands import Run
 from workbench import __version__
 from workbench.memory.sync import index_folder
-from workbench.systems.catalogue import ON_A_SERVER, SYSTEMS
+from workbench.systems.catalogue import ON_A_SERVER, SYSTEMS, default_system
 
 SHIPPED, FIXED = "openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf+minmax"
 
@@ -59,6 +59,16 @@ def test_compare_sets_answers_side_by_side(run: Run, tmp_path: Path) -> None:
     shown = run("compare", SHIPPED, FIXED, *options).out
     assert SHIPPED in shown
     assert "memory/tea.md:1-3" in shown
+
+
+def test_compare_without_names_compares_the_default_with_the_report_s_release(
+    run: Run, tmp_path: Path
+) -> None:
+    root = world.write(tmp_path / "memory_of_wren")
+    index_folder(root, index_path=tmp_path / "i.sqlite")
+    options = ["--memory", str(root), "--index", str(tmp_path / "i.sqlite"), "-q", "who drinks rooibos"]
+    traces = run("compare", *options, "--json").json()
+    assert [one["system"] for one in traces] == [default_system(), SHIPPED]
 
 
 def test_a_specimen_is_run_and_told(run: Run) -> None:

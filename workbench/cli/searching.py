@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from workbench.cli.app import (
+    SHIPPED,
     AsJson,
     AskedSystem,
     CaseOut,
@@ -41,7 +42,7 @@ DEFAULT_COMPARISON = (
     "bm-head",
     "openclaw-2026.9.6",
 )
-"""The systems that `evaluate` compares by default, where they are installed: each differs in kind."""
+"""What `evaluate` compares with the default system, where it is installed: each differs in kind."""
 
 
 def search(
@@ -191,7 +192,7 @@ def evaluate(
 ) -> None:
     """Run labelled questions: hits, MRR, and unanswerable questions for which nothing is returned.
 
-    Without --system it runs a few systems that differ in kind. Each later system is compared with the first,
+    Without --system it runs the default and a few that differ in kind. Each later one is compared with the first,
     question by question. With --rerank each system is followed by itself with the reranker. Below the tables
     stands what the numbers do not say. --json always lists the missed questions. --by-stage shows where right
     files are lost, with the first question that each stage lost; with --json it lists all of them.
@@ -210,7 +211,8 @@ def evaluate(
     for measure in measures or ():
         known_measure(measure)
     compared = measures or [HITS]
-    usual = [name for name in DEFAULT_COMPARISON if name in SYSTEMS]
+    others = [name for name in DEFAULT_COMPARISON if name in SYSTEMS]
+    usual = dict.fromkeys([where.system(None), *others])
     chosen = changes.pipelines(SYSTEMS if every else systems or usual)
     asked = labelled(where.memory, questions)
     with where.opened(*chosen) as opened, opened.snapshot():
@@ -248,10 +250,13 @@ def evaluate(
 
 
 def compare(
-    names: Annotated[list[str], typer.Argument(help="The names of two or more systems.")],
-    question: Annotated[str, typer.Option("--question", "-q", help="The question.")],
     where: IndexOptions,
     changes: RerankOptions,
+    question: Annotated[str, typer.Option("--question", "-q", help="The question.")],
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="The names of systems. Default: the default system and openclaw-2026.2.13."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Search the same question with several systems, and show the answers side by side."""
@@ -259,7 +264,7 @@ def compare(
     from workbench.retrieval.query import check_question
 
     cleaned = check_question(question)
-    asked = changes.pipelines(names)
+    asked = changes.pipelines(names or dict.fromkeys([where.system(None), SHIPPED]))
     with where.opened(*asked) as opened:
         traces = [pipeline.search(cleaned, one, opened) for one in asked]
     print_output([one.as_json() for one in traces] if as_json else comparison_view(traces), as_json)
