@@ -7,7 +7,6 @@ in the workbench itself; 130 interrupted with Ctrl-C.
 
 from __future__ import annotations
 
-import io
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from typer.exceptions import TyperException
 
 from workbench.cli.app import app
 from workbench.cli.output import prepare_streams, print_error
+from workbench.cli.typed import usage_error
 from workbench.errors import InputError, StorageError, WorkbenchError
 from workbench.registry import ExtensionWarning, not_there
 
@@ -46,7 +46,9 @@ def main(command: typer.Typer = app) -> None:
         print_error("Aborted.")
         code = 1
     except TyperException as error:
-        code = _usage_message(error)
+        message = usage_error(error)
+        print_error(str(message))
+        code = message.exit_code
     except Exception as error:
         if isinstance(error, OSError) and error.filename:  # a path that this system cannot hold or use
             error = StorageError(f"{error.filename!s:.200} cannot be used: {error.strerror}.", "Check it.")
@@ -74,10 +76,3 @@ def _extension_warnings() -> Iterator[None]:
         warnings.simplefilter("always", ExtensionWarning)
         warnings.showwarning = show
         yield
-
-
-def _usage_message(error: Exception) -> int:
-    message = io.StringIO()
-    error.show(message)  # type: ignore[attr-defined]
-    print_error(message.getvalue().rstrip())
-    return int(getattr(error, "exit_code", 2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
@@ -19,6 +20,7 @@ from typer.models import CommandInfo
 
 from workbench.cli.commands import HEADINGS, Row, row_named, rows, rows_of
 from workbench.cli.output import print_error, print_output
+from workbench.cli.typed import MeantParser, after_the_command, check_command
 from workbench.errors import InputError
 from workbench.safe_text import counted
 from workbench.trust import check_named, named_by_user
@@ -40,6 +42,15 @@ class Commands(typer.core.TyperGroup):
         row = None if " " in cmd_name else row_named(cmd_name)
         return None if row is None else command_of(row)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        params: list[Any] = self.get_params(ctx)
+        own = {flag: not one.is_flag for one in params for flag in one.opts}
+        return super().parse_args(ctx, after_the_command(args, own, self.list_commands(ctx)))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        check_command(args[0], self.list_commands(ctx))
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Prints the commands under their headings."""
         for heading in HEADINGS:
@@ -58,14 +69,37 @@ class Group(typer.core.TyperGroup):
         row = rows_of(str(self.name)).get(cmd_name)
         return None if row is None else command_of(row)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        check_command(args[0], self.list_commands(ctx), ctx.command_path)
+        return super().resolve_command(ctx, args)
+
 
 class Command(typer.core.TyperCommand):
     """A command that knows what the user has typed: nothing else that a file names is used."""
 
+    def make_parser(self, ctx: Any) -> Any:
+        return MeantParser(self, super().make_parser(ctx))
+
     def invoke(self, ctx: Any) -> Any:
         with named_by_user(*_typed_values(ctx)):
             _check_configured(ctx)
-            return super().invoke(ctx)
+            try:
+                return super().invoke(ctx)
+            except InputError:
+                _check_default_memory(ctx)
+                raise
+
+
+def _check_default_memory(context: Any) -> None:
+    """Raises InputError if no memory was named and the default one is not here: that is what went wrong."""
+    for one in context.command.params:
+        is_default = context.params.get(one.name) in (SAMPLE, Path(SAMPLE))
+        if is_default and _source(context, one.name) == "DEFAULT" and not os.path.exists(SAMPLE):
+            flag = "-m " if one.param_type_name == "option" else ""
+            raise InputError(
+                f"No memory was named, and the default, {SAMPLE}, is not in this folder.",
+                f"Name yours: {context.command_path} … {flag}FOLDER",
+            ) from None
 
 
 def _typed_values(context: Any) -> Iterator[str]:
@@ -368,7 +402,14 @@ def labelled(memory: str, questions: Path | None) -> QuestionSet:
             "Only a folder has a questions.yaml of its own, and this memory is not a folder.",
             "Name the file of labelled questions: --questions FILE",
         )
-    return load_questions(questions or Path(folder or ".") / "questions.yaml")
+    usual = Path(folder or ".") / "questions.yaml"
+    if questions is None and folder is not None and Path(folder).is_dir() and not usual.exists():
+        raise InputError(
+            f"The memory {folder} has no questions.yaml, the labelled questions that this command needs.",
+            f"Make one by asking: workbench explore {shlex.quote(str(folder))} --questions "
+            f"{shlex.quote(str(usual))}; or name a file: --questions FILE",
+        )
+    return load_questions(questions or usual)
 
 
 def _named(name: str) -> Pipeline:

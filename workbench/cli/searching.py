@@ -192,7 +192,7 @@ def evaluate(
 ) -> None:
     """Run labelled questions: hits, MRR, and unanswerable questions for which nothing is returned.
 
-    Without --system it runs the default and a few that differ in kind. Each later one is compared with the first,
+    Without --system it runs the default and a few others. Each later system is compared with the first one,
     question by question. With --rerank each system is followed by itself with the reranker. Below the tables
     stands what the numbers do not say. --json always lists the missed questions. --by-stage shows where right
     files are lost, with the first question that each stage lost; with --json it lists all of them.

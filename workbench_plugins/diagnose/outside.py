@@ -38,6 +38,8 @@ KINDS = load_data(__file__, "outside.toml")
 NO_HITS = Hits(np.empty(0, np.int64), np.empty(0))
 LARGEST_COSINE, SAME_TEXT = 1.001, 0.7
 """A larger similarity is no cosine; a text has a larger one with itself, also with a prefix for queries."""
+SHOWN_PATHS = 3
+"""The number of paths that an error names as examples."""
 NEAR_ITSELF = 10
 """A chunk whose own text does not bring it among so many nearest chunks has a vector of another kind."""
 
@@ -48,8 +50,10 @@ def check_known(index: Index, target: str) -> None:
         return
     if unread_near(index, target) is not None:
         return
-    near = nearest(target, index.paths())
-    hint = f"The nearest is {near}." if near else "See the files with `workbench inspect FOLDER`."
+    paths = sorted(index.paths())
+    near = nearest(target, paths)
+    some = f"It has {counted(len(paths), 'file')}, such as {', '.join(paths[:SHOWN_PATHS])}."
+    hint = f"The nearest is {near}." if near else some
     raise InputError(f"The index has no file {target}.", f"Give its path as the index has it. {hint}")
 
 

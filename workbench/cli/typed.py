@@ -1,0 +1,179 @@
+"""What a person types where a command expects it elsewhere, and what to type when something is missing.
+
+Where a command line has one meaning, it is read so: words without quotes are one question, a folder is the
+memory with or without `-m`, and the name of a system is one with or without `-s`. Otherwise an error says
+what to type.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from workbench.cli.output import print_error
+from workbench.errors import InputError
+
+MEMORY_FLAGS, SYSTEM_FLAGS = ("--memory", "-m"), ("--system", "-s")
+FOLDERS = ("folder", "memory", "store")
+"""The arguments that are the memory's folder, by name."""
+SYSTEMS = ("system", "names", "one", "other", "before", "after")
+"""The arguments that are names of systems."""
+QUESTIONS = ("question", "query")
+"""The arguments that are a question."""
+
+NEXT: Mapping[str, str] = {
+    "question": 'Ask it like this: {command} "QUESTION"',
+    "query": 'Ask it like this: {command} "QUESTION"',
+    "target": "Name the file that you expect in the answer: -t memory/FILE.md",
+    "system": "Name one after the command: `workbench systems` lists them.",
+    "one": "Name one after the command: `workbench systems` lists them.",
+    "axes": "Name a parameter and its values: fusion.vector=0:1:5. `workbench systems NAME` has the names.",
+}
+"""What to type for a parameter that is missing, by its name."""
+
+
+# Flags where a command has places
+
+
+def with_places(command: Any, typed: Sequence[str]) -> list[str]:
+    """What was typed, with `-m FOLDER` and `-s SYSTEM` in the places that this command has for them."""
+    flags = {flag for one in command.params for flag in one.opts}
+    places = [one.name for one in command.params if one.param_type_name == "argument"]
+    args = list(typed)
+    if flags.isdisjoint(SYSTEM_FLAGS) and any(one in SYSTEMS for one in places):
+        args, systems = _taken(args, SYSTEM_FLAGS)
+        args = [*systems, *args]
+    if flags.isdisjoint(MEMORY_FLAGS) and any(one in FOLDERS for one in places):
+        args, folders = _taken(args, MEMORY_FLAGS)
+        args = [*args, *folders]
+    return args
+
+
+def _taken(args: Sequence[str], flags: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The arguments without these flags, and the values of the flags."""
+    left: list[str] = []
+    values: list[str] = []
+    waiting = iter(args)
+    for one in waiting:
+        name, equals, value = one.partition("=")
+        if name not in flags or "--" in left:
+            left.append(one)
+        elif equals:
+            values.append(value)
+        else:
+            values += [next(waiting, "")]
+    return left, [value for value in values if value]
+
+
+# Words where a command has flags
+
+
+class MeantParser:
+    """The parser of a command, which finds a meaning for words that the command has no place for."""
+
+    def __init__(self, command: Any, parser: Any) -> None:
+        self.command = command
+        self.parser = parser
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.parser, name)
+
+    def parse_args(self, args: list[str]) -> tuple[dict[str, Any], list[str], list[Any]]:
+        """The values by name, the words that have no meaning, and the parameters in order."""
+        values, words, order = self.parser.parse_args(args=with_places(self.command, args))
+        return (*_with_words(self.command, dict(values), list(words)), order)
+
+
+def _with_words(command: Any, values: dict[str, Any], words: list[str]) -> tuple[dict[str, Any], list[str]]:
+    """The values with a meaning for each word, and the words for which there is none."""
+    flags = {flag: one for one in command.params for flag in one.opts}
+    asked = next((one.name for one in command.params if one.name in QUESTIONS), "")
+    memory, system = flags.get("-m"), flags.get("-s")
+    if memory is not None and memory.name not in values and words and _is_folder(words, values.get(asked)):
+        values[memory.name] = words.pop()
+        print_error(f"{values[memory.name]} is a folder, so it is read as the memory: -m.")
+    if asked and asked not in values:
+        values = _with_question_among_names(values, asked)
+    if words and isinstance(values.get(asked), str):
+        return values | {asked: " ".join([values[asked], *words])}, []
+    if words and system is not None and system.name not in values and _are_systems(words):
+        return values | {system.name: words if system.multiple else words[0]}, words[len(words) :]
+    return values, words
+
+
+def _with_question_among_names(values: dict[str, Any], asked: str) -> dict[str, Any]:
+    """The values with the one name that has a blank as the question: no system has such a name."""
+    names = values.get("names")
+    if not isinstance(names, list | tuple):
+        return values
+    questions = [one for one in names if isinstance(one, str) and " " in one]
+    if len(questions) != 1:
+        return values
+    return values | {asked: questions[0], "names": [one for one in names if one not in questions]}
+
+
+def _is_folder(words: Sequence[str], question: object) -> bool:
+    """Whether the last word is the memory; a word of a question without quotes can name a folder, too."""
+    alone = len(words) == 1 or (isinstance(question, str) and " " in question)
+    return os.path.isdir(words[-1]) and (alone or os.sep in words[-1])
+
+
+def _are_systems(words: Sequence[str]) -> bool:
+    from workbench.systems.catalogue import SYSTEMS as KNOWN
+
+    return all(word in KNOWN for word in words)
+
+
+# Before and in place of a command
+
+
+def after_the_command(typed: Sequence[str], own: Mapping[str, bool], commands: Sequence[str]) -> list[str]:
+    """What was typed, with the options of a command that stand before it behind it.
+
+    `own` are the options that stand before a command, and whether each takes a value.
+    """
+    before: list[str] = []
+    moved: list[str] = []
+    waiting = list(typed)
+    while waiting and waiting[0].startswith("-") and waiting[0] != "-":
+        one = waiting.pop(0)
+        name, equals, _ = one.partition("=")
+        where = before if name in own else moved
+        where.append(one)
+        takes = own.get(name, bool(waiting) and waiting[0] not in commands)
+        if takes and not equals and waiting and not waiting[0].startswith("-"):
+            where.append(waiting.pop(0))
+    return [*before, *waiting, *moved] if waiting and waiting[0] in commands else list(typed)
+
+
+def check_command(typed: str, commands: Sequence[str], above: str = "workbench") -> None:
+    """Raises InputError for what is no command of those `above`, with the nearest one, or what was meant."""
+    if typed in commands or typed.startswith("-"):
+        return
+    problem, quoted = f"There is no command {typed!r}.", typed.replace('"', "'")
+    if near := get_close_matches(typed.lower(), commands, n=1, cutoff=0.7):
+        raise InputError(problem, f"The nearest is `{above} {near[0]}`.")
+    if typed.lower() in ("help", "?"):
+        raise InputError(
+            problem, "`workbench --help` lists the commands; after a command, -h has its options."
+        )
+    if os.path.isdir(typed):
+        raise InputError(problem, f"To index the folder: workbench index {typed}")
+    if len(typed.split()) > 1:
+        raise InputError(problem, f'To ask a question: workbench search "{quoted}"')
+    raise InputError(problem, f"`{above} --help` lists the commands.")
+
+
+def usage_error(error: Any) -> InputError:
+    """A command line that cannot be run, as a problem and what to type."""
+    problem = error.format_message()
+    command = error.ctx.command_path if error.ctx is not None else "workbench"
+    missing = getattr(error, "param", None)
+    absent = missing is not None and type(error).__name__ == "MissingParameter"
+    name = str(missing.name) if absent and missing is not None else ""
+    if command == "workbench compare" and name == "question":
+        return InputError(problem, 'Ask it like this: workbench compare -q "QUESTION"')
+    usual = f"`{command} -h` shows what it takes."
+    return InputError(problem, NEXT.get(name, usual).format(command=command))
