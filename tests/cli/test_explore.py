@@ -79,7 +79,7 @@ def test_a_new_folder_is_asked_compared_selected_and_cut_in_a_browser(address: s
         page.on("dialog", lambda one: tab.errors.append(one.message))
         page.goto(address)
         status = page.locator(".wb-status").first
-        status.filter(has_text="returned in both").wait_for()
+        status.filter(has_text="it is returned: file 1 of").wait_for()
 
         page.get_by_label("question", exact=True).fill("copper kettle vinegar")
         page.get_by_label("question", exact=True).press("Enter")
@@ -88,7 +88,7 @@ def test_a_new_folder_is_asked_compared_selected_and_cut_in_a_browser(address: s
         why.filter(has_text="“copper kettle vinegar”").wait_for()
         page.get_by_label("left system").locator(".wb-picker").evaluate(OPENED_AND_TYPED_AT_ONCE)
         page.get_by_label("search the systems, left").press("Enter")
-        status.filter(has_text="openclaw-2026.2.13-vector-only returns").wait_for()
+        status.filter(has_text="In openclaw-2026.2.13-vector-only ").wait_for()
 
         row = page.get_by_label("left system").locator(".wb-list li").first
         row.press("Enter")
@@ -99,15 +99,15 @@ def test_a_new_folder_is_asked_compared_selected_and_cut_in_a_browser(address: s
         page.get_by_label("left system").get_by_role("button", name="as shipped").click()
         becomes(lambda: page.get_by_label("left system").locator(".wb-flow").inner_text() == before, bool)
 
-        page.get_by_label("explain file").fill(HOSTILE)
-        page.get_by_label("explain file").press("Enter")
+        page.get_by_label("expected file").fill(HOSTILE)
+        page.get_by_label("expected file").press("Enter")
         status.filter(has_text=HOSTILE).wait_for()
         page.get_by_role("button", name="this file is the right answer").click()
         page.get_by_text("Questions with a hit: openclaw-2026.2.13-vector-only ").wait_for()
         assert load_questions(home / "explored.yaml").questions[0].target == HOSTILE
-        page.get_by_role("button", name="read the file").click()
+        page.get_by_role("button", name="Read the file").click()
         page.locator("#below").filter(has_text="<script>alert(2)</script>").wait_for()
-        page.get_by_role("button", name="threshold lab").click()
+        page.get_by_role("button", name="Threshold lab").click()
         page.locator("#below").get_by_role("status").filter(has_text="of 1 questions hit").wait_for()
         OUTPUT.mkdir(exist_ok=True)
         page.emulate_media(color_scheme="dark")
@@ -117,6 +117,56 @@ def test_a_new_folder_is_asked_compared_selected_and_cut_in_a_browser(address: s
         page.get_by_text("The lists still show the last valid question.").wait_for()
         assert [one for one in tab.errors if "422" not in one] == []
         assert [url for url in asked if not re.match(r"data:|blob:|http://127\.0\.0\.1:", url)] == []
+
+
+@needs_chromium
+def test_a_lost_answer_leads_to_its_question_and_to_a_fix_that_is_pressed(address: str) -> None:
+    with browsing() as tab:
+        page = tab.page
+        page.set_viewport_size({"width": 400, "height": 800})
+        page.goto(address)
+        status, losses = page.locator(".wb-status").first, page.locator("#losses")
+        assert re.search(r"memory \(3 files, \d chunks\)", page.locator("h1").inner_text())
+        page.get_by_label("question", exact=True).fill("what has to be done to the kettle on some days")
+        page.get_by_label("expected file").fill("kettle.md")
+        page.get_by_role("button", name="Ask").click()
+        status.filter(has_text="In openclaw-2026.2.13 kettle.md is not returned").wait_for()
+        assert losses.is_hidden()
+        page.get_by_role("button", name="no file answers this").click()
+        page.get_by_text("No right answer is known.").wait_for()
+        page.get_by_role("button", name="this file is the right answer").click()
+        losses.get_by_text("openclaw-2026.2.13 returns the right file for 0 of 1 questions").wait_for()
+        page.get_by_role("button", name="Fixes").click()
+        page.locator("#below").get_by_role("button").first.click()
+        status.filter(has_text="In openclaw-2026.2.13 kettle.md is returned").wait_for()
+        assert page.locator("#below").is_hidden()  # it was about the settings of before
+
+        page.get_by_label("left system").get_by_role("button", name="as shipped").click()
+        losses.get_by_text("right file for 0 of 1 questions").wait_for()
+        page.get_by_label("question", exact=True).fill("beans")
+        page.get_by_label("question", exact=True).press("Enter")
+        becomes(lambda: page.locator(".wb-flow li").first.get_attribute("title"), "beans".__eq__)
+        losses.get_by_text("1 lost").first.click()
+        losses.get_by_role("button", name="what has to be done").first.click()
+        status.filter(has_text="kettle.md is not returned").wait_for()
+
+        page.get_by_role("button", name="Read the file").click()
+        page.locator("#below").filter(has_text="copper").wait_for()
+        page.keyboard.press("Escape")
+        assert page.locator("#below").is_hidden()
+        picker = page.get_by_label("left system").locator(".wb-picker")
+        picker.locator("summary").click()
+        search = page.get_by_label("search the systems, left")
+        search.fill("fusions of other engines k2")
+        assert picker.locator("li:visible").all_inner_texts() == ["engine-qdrant-k2"]
+        search.fill("no such system")
+        picker.get_by_text("No system has these words").wait_for()
+        search.press("Escape")
+        assert picker.get_attribute("open") is None
+        for width in (400, 768, 1280):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert [one for one in tab.errors if "422" not in one] == []
 
 
 def refused(address: str, **headers: str) -> int:

@@ -199,8 +199,8 @@ def test_the_question_explorer_answers_why_not_and_saves_a_case_that_runs(
 ) -> None:
     explorer = twin("question-explorer", sample, evaluations)
     root = widgets_page.locator(".workbench-question-explorer")
-    root.get_by_label("explain file").fill(TENACITY)
-    root.get_by_label("explain file").press("Enter")
+    root.get_by_label("expected file").fill(TENACITY)
+    root.get_by_label("expected file").press("Enter")
     explorer.settings = {"target": TENACITY}
     root.get_by_role("status").filter(has_text=explorer.sentence).wait_for()
     why = root.get_by_role("group", name=f"explanation, {SHOWN_SYSTEMS[0]}", exact=True)

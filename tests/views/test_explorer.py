@@ -73,10 +73,15 @@ def test_what_is_dropped_before_it_has_a_score_is_said(sample: MemoryIndex) -> N
     assert sum(row[1].endswith("– (dropped before)") for row in explorer.table.rows) == len(early)
 
 
-def test_the_sentence_counts_fates_and_says_what_became_of_the_file(explorer: QuestionExplorer) -> None:
+def test_the_sentence_says_what_became_of_the_file_or_else_counts_fates(explorer: QuestionExplorer) -> None:
+    left, right = explorer.explanations or ()
+    assert explorer.sentence.startswith(f"In {SHIPPED.name} {TARGET} is not returned: ")
+    assert f"In {THREE_FIXES.name} it is not returned: " in explorer.sentence
+    for one in (left, right):
+        assert one.headline[1:] in explorer.sentence
+    explorer.target = ""
     assert f"{SHIPPED.name} returns 0 of 24 candidates (24 below the floor)." in explorer.sentence
     assert f"{THREE_FIXES.name} returns 6 of" in explorer.sentence
-    assert f"{TARGET} is beyond the pool on the left, below the floor on the right." in explorer.sentence
 
 
 def test_why_not_is_the_explanation_of_each_search(explorer: QuestionExplorer, sample: MemoryIndex) -> None:

@@ -20,8 +20,10 @@ from tests.browser import browsing, needs_chromium
 from tests.conftest import SAMPLE
 from workbench.errors import InputError
 from workbench.measure.evaluation import evaluate
+from workbench.measure.losses import losses_by_stage
 from workbench.measure.questions import Question, QuestionSet, load_questions
 from workbench.memory.index import MemoryIndex
+from workbench.records import Fate
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.tables import html_table
 from workbench.views.widgets.threshold import ThresholdLab
@@ -32,6 +34,7 @@ from workbench_plugins.explore.log import Asked, read_log, worst_first
 from workbench_plugins.explore.map import main_plane, memory_map
 from workbench_plugins.explore.microscope_widget import Microscope
 from workbench_plugins.explore.page import Desk
+from workbench_plugins.explore.page_server import Server
 
 SYSTEMS = {one.name: one for one in (SHIPPED, THREE_FIXES, WORKAROUND)}
 TEA = "memory/tea.md"
@@ -84,6 +87,72 @@ def test_labelled_questions_of_the_memory_are_used(toy: MemoryIndex, tmp_path: P
     labelled = QuestionSet(questions=(Question(question="rooibos tea", target=TEA),))
     desk = Desk(toy, labelled, tmp_path / "explored.yaml", SYSTEMS)
     assert desk.lab().outcome.hits.n == 1
+
+
+def test_questions_that_no_file_answers_are_saved_beside_the_others(
+    desk: Desk, toy: MemoryIndex, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match="No right answer is known"):
+        desk.add_unanswerable()
+    assert not (tmp_path / "explored.yaml").exists()
+    desk.add_right_answer()
+    desk.explorer.settings = {"question": "zebra crossing", "target": ""}
+    said = desk.add_unanswerable()
+    saved = load_questions(tmp_path / "explored.yaml")
+    assert [one.question for one in saved.controls] == ["zebra crossing"]
+    for one in evaluate(saved, [SHIPPED, THREE_FIXES], toy):
+        assert f"{one.pipeline.name} {one.silent.hits} of 1" in said
+    again = Desk(toy, None, tmp_path / "explored.yaml", SYSTEMS)
+    again.explorer.settings = {"question": "zebra crossing", "target": TEA}
+    again.add_right_answer()  # the reader has found that a file does answer it
+    saved = load_questions(tmp_path / "explored.yaml")
+    assert [[one.question for one in some] for some in (saved.questions[1:], saved.controls)] == [
+        ["zebra crossing"], [],
+    ]  # fmt: skip
+
+
+def test_what_a_file_of_questions_says_besides_stays_when_one_is_added(
+    toy: MemoryIndex, tmp_path: Path
+) -> None:
+    (tmp_path / "own.yaml").write_text(
+        "questions: [{question: rooibos tea, target: memory/tea.md, kind: vague}]"
+    )
+    Desk(toy, None, tmp_path / "own.yaml", SYSTEMS).add_right_answer()
+    assert [one.kind for one in load_questions(tmp_path / "own.yaml").questions] == ["vague", "other"]
+
+
+def test_losses_are_counted_in_parts_and_are_those_of_all_questions(
+    sample: MemoryIndex, tmp_path: Path
+) -> None:
+    labelled = load_questions(SAMPLE / "questions.yaml")
+    desk = Desk(sample, labelled, tmp_path / "explored.yaml", SYSTEMS)
+    counted = []
+    while "losses" not in (found := desk.count_losses()):
+        counted.append(found["counted"])
+    assert counted[-1] == len(labelled.questions)
+    assert counted == sorted(set(counted))
+    own = [losses_by_stage(one, sample) for one in evaluate(labelled, [SHIPPED, THREE_FIXES], sample)]
+    assert [one["stages"] for one in found["losses"]] == [one.as_json() for one in own]
+    assert [one["returned"] for one in found["losses"]] == [one.returned for one in own]
+    desk.explorer.settings = {"moved": {"left": {"floor.floor": 0.0}}}
+    assert "counted" in desk.count_losses()  # for other settings they are counted anew
+
+
+def test_each_button_of_a_fix_brings_the_file_back(sample: MemoryIndex, tmp_path: Path) -> None:
+    labelled = load_questions(SAMPLE / "questions.yaml")
+    desk = Desk(sample, labelled, tmp_path / "explored.yaml")
+    explorer = desk.explorer
+    before, returned = explorer.settings, []
+    fixes = Server(desk)._diagnosis()["fixes"]
+    for one in fixes:
+        side = one["side"]
+        move = {side: one["system"]} if one["system"] else {"moved": {side: one["moved"]}}
+        explorer.settings = {**before, **move}
+        assert explorer.explanations
+        returned.append(explorer.explanations[0].fate)
+    assert fixes
+    assert set(returned) == {Fate.RETURNED}
+    assert all("of 57 labelled questions" in one["price"] for one in fixes)
 
 
 def test_a_memory_without_words_is_refused(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 // The page's model of the explorer: settings go to the server, and its answers come back as data. And what the
-// page has beside it: a log of questions, and a map of the memory.
+// page has beside it: where right answers are lost, and tabs of which one is open.
 (() => {
   const state = JSON.parse(document.getElementById("state").textContent);
   const heard = [];
@@ -8,7 +8,11 @@
   const { h } = workbenchView;
   let asked = 0;
   let good = state.settings; // those of the last answer
-  let shown = ""; // what stands below
+  const [tabs, losses] = ["tabs", "losses"].map((name) => document.getElementById(name));
+  const TABS = { diagnose: "Fixes", file: "Read the file", lab: "Threshold lab", map: "Map", log: "Log of questions" };
+  const OF_THE_QUESTION = ["file", "map"]; // tabs that follow the question
+  let shown = ""; // the tab that is open
+  let lost = ""; // the settings and the number of labels whose losses are shown
 
   async function post(path, content) {
     const body = JSON.stringify(content);
@@ -31,7 +35,9 @@
       if (mine !== asked) return;
       Object.assign(state, { data: found.data });
       good = found.settings;
-      if (shown === "map") act({ do: "map", settings: state.settings }, false);
+      if (OF_THE_QUESTION.includes(shown)) act({ do: shown, settings: state.settings }, false);
+      if (shown === "diagnose") close();
+      lose();
     } catch (error) {
       if (mine !== asked) return;
       said.textContent = `${error.message} The lists still show the last valid question.`;
@@ -42,24 +48,62 @@
     heard.forEach((told) => told());
   }
 
+  function close() {
+    shown = "";
+    below.hidden = true;
+    for (const one of tabs.children) one.setAttribute("aria-expanded", false);
+  }
+
   async function act(content, scroll = true) {
     said.textContent = "working …";
     said.className = "wb-busy";
     try {
       const found = await post("/do", content);
       said.textContent = found.said ?? "";
-      const parts = content.do in PARTS ? PARTS[content.do](found[content.do]) : [];
-      below.hidden = !(found.html || found.view || parts.length);
-      below.replaceChildren(...parts);
-      if (found.html) below.innerHTML = found.html; // written by the server, which escapes what notes say
-      if (found.view) workbenchView.still(found.view, below);
-      shown = below.hidden ? "" : content.do;
-      if (scroll && !below.hidden) below.scrollIntoView({ block: "start" });
       said.className = "";
+      state.labelled = found.labelled ?? state.labelled;
+      lose();
+      if (!(content.do in TABS)) return;
+      close();
+      below.replaceChildren(...(PARTS[content.do]?.(found) ?? []));
+      if (found.html) below.insertAdjacentHTML("beforeend", found.html); // written by the server, which escapes what notes say
+      if (found.view) workbenchView.still(found.view, below);
+      shown = content.do;
+      below.hidden = false;
+      tabs.querySelector(`[data-do="${shown}"]`).setAttribute("aria-expanded", true);
+      if (scroll) tabs.scrollIntoView({ block: "start" });
     } catch (error) {
       said.textContent = error.message;
       said.className = "problem";
     }
+  }
+
+  // How many right files each stage of the two systems lost, over all questions with a label.
+  async function lose() {
+    const key = JSON.stringify([state.labelled, state.settings.left, state.settings.right, state.settings.moved]);
+    losses.hidden = !state.labelled;
+    if (losses.hidden || !losses.open || lost === key) return;
+    lost = key;
+    losses.setAttribute("aria-busy", true);
+    let [found, counted] = [null, 0];
+    while (!found) {
+      losses.firstChild.textContent = `Where right answers are lost: counting, ${counted} of ${state.labelled} questions`;
+      const answer = await post("/do", { do: "losses", settings: state.settings }).catch(({ message }) => ({ problem: message }));
+      if (lost !== key) return; // another count has begun
+      if (answer.problem) return void (losses.firstChild.textContent = answer.problem);
+      ({ losses: found, counted } = answer);
+    }
+    losses.removeAttribute("aria-busy");
+    const words = found.map(({ system, asked, returned }) => `${system} returns the right file for ${returned} of ${asked} questions`);
+    losses.firstChild.textContent = `Where right answers are lost: ${words.join("; ")}`;
+    losses.lastChild.className = "wb-two wb-even";
+    losses.lastChild.replaceChildren(...found.map(({ system, asked, stages }) => h("section", { class: "ex-lost", "aria-label": system }, h("h2", {}, system), ...stages.map((one) => lostAt(one, asked)))));
+  }
+  function lostAt({ stage, lost, left, questions }, asked) {
+    const line = [h("span", {}, stage), h("span", {}, h("i", { style: `width: ${(100 * lost) / asked}%` })), h("span", {}, `${lost} lost, ${left} left`)];
+    if (!lost) return h("div", { class: "ex-none" }, ...line);
+    const ask = ({ question, target }) => h("li", {}, h("button", { onclick: () => put({ question, target }) }, question));
+    return h("details", {}, h("summary", {}, ...line), h("ul", {}, ...questions.map(ask)));
   }
 
   // Puts a question to the explorer, and a file if one is expected.
@@ -70,7 +114,14 @@
     ask();
   }
 
-  function log({ sentence, notes = [], rows = [] }) {
+  // A fix moves the settings of its side, or puts another system there.
+  function diagnose({ fixes }) {
+    const move = ({ side, moved, system }) => put(system ? { [side]: system } : { moved: { ...state.settings.moved, [side]: { ...state.settings.moved?.[side], ...moved } } });
+    const items = fixes.map((one) => h("li", {}, h("button", { onclick: () => move(one) }, one.name), h("small", {}, one.price)));
+    return items.length ? [h("h2", {}, "Fixes: press one to try it here"), h("ol", { class: "ex-fixes" }, ...items)] : [];
+  }
+
+  function log({ log: { sentence, notes = [], rows = [] } }) {
     const input = h("input", { type: "file", accept: ".jsonl,.json,.txt", multiple: "", "aria-label": "files of the log", onchange: read });
     async function read() {
       const files = {};
@@ -85,14 +136,24 @@
     return [h("h2", {}, "A log of questions"), said, ...[sentence ?? "", ...notes].filter(Boolean).map((one) => h("p", {}, one)), ...found];
   }
 
-  function map({ sentence, figure, near }) {
+  function map({ map: { sentence, figure, near } }) {
     const picture = h("div", { class: "workbench-figure" });
     requestAnimationFrame(() => workbenchFigures.draw(picture, figure)); // when it stands on the page, and has a width
     const items = near.map(({ name, cosine }) => h("li", {}, name, ` cosine ${cosine}`));
     return [h("h2", {}, "A map of the memory"), h("p", {}, sentence), h("div", { class: "ex-map wb-living" }, picture, h("div", {}, h("b", {}, "nearest to the question, by cosine"), h("ol", {}, ...items)))];
   }
 
-  const PARTS = { log, map };
+  const PARTS = { diagnose, log, map };
+  for (const [name, label] of Object.entries(TABS)) {
+    const press = () => (shown === name ? close() : act({ do: name, settings: state.settings }));
+    tabs.append(h("button", { "data-do": name, "aria-expanded": "false", "aria-controls": "below", onclick: press }, label));
+  }
+  addEventListener("keydown", ({ key, target }) => {
+    if (key !== "Escape" || !shown || target.closest(".wb-picker[open]")) return;
+    const pressed = tabs.querySelector(`[data-do="${shown}"]`);
+    close();
+    pressed.focus();
+  });
   const { get } = workbenchView.held(state);
   const model = {
     get,
@@ -110,5 +171,7 @@
     },
     send: act,
   };
+  losses.addEventListener("toggle", lose);
   workbenchView.render({ model, el: document.getElementById("explorer") });
+  lose();
 })();

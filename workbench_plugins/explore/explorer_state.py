@@ -114,7 +114,7 @@ class ExplorerState(State):
         `folder` is where the notebook runs, if it is None. Raises InputError without a file to explain.
         """
         if self.explanations is None:
-            raise InputError("A case needs the file that you expect.", "Name it as the file to explain.")
+            raise InputError("A case needs the file that you expect.", "Name it as the expected file.")
         from workbench_plugins.cases.commands import save_trace_beside
 
         return save_trace_beside(folder or Path.cwd(), self.traces[self.failed], self.index, self.asked_for)
@@ -156,7 +156,7 @@ class ExplorerState(State):
         return with_settings(self.pipelines[getattr(self, side)], self._moved(side))
 
     def _moved(self, side: str) -> list[str]:
-        return [f"{name}={value!r}" for name, value in self.moved.get(side, {}).items()]
+        return [f"{name}={value}" for name, value in self.moved.get(side, {}).items()]
 
     def show(self) -> None:
         """Brings the current searches and words to the page, which waits for them."""
@@ -208,10 +208,11 @@ class ExplorerState(State):
 
     @property
     def sentence(self) -> str:
-        """What each system returns, the fate of the file, and what the figure leaves out."""
-        said = [_outcome(trace) for trace in self.traces]
-        if self.explanations:
-            said.append(_fates_sentence(*self.explanations, [one.path for one in self._documents]))
+        """What became of the file in each system, or what each returns; and what the figure leaves out."""
+        if self.explanations is None:
+            said = [_outcome(trace) for trace in self.traces]
+        else:
+            said = [_verdict(self.explanations, [one.path for one in self._documents])]
         for trace in self.traces:
             if early := sum(not scored(trace, one) for one in trace.candidates):
                 said.append(
@@ -270,13 +271,14 @@ def _outcome(trace: Trace) -> str:
     return f"{trace.system} returns {counts[Fate.RETURNED]} of {len(trace.chunks)} candidates{rest}."
 
 
-def _fates_sentence(left: Explanation, right: Explanation, files: Sequence[str]) -> str:
-    if left.fate is Fate.NEVER_INDEXED:
-        near = unknown_name("file", left.target, files, "").problem if files else "There is no such file."
+def _verdict(explanations: Sequence[Explanation], files: Sequence[str]) -> str:
+    target = explanations[0].target
+    if explanations[0].fate is Fate.NEVER_INDEXED:
+        near = unknown_name("file", target, files, "").problem if files else "There is no such file."
         return f"{near} Choose a file from the list, or index this one."
-    if left.fate is right.fate:
-        return f"{left.target} is {left.fate} in both."
-    return f"{left.target} is {left.fate} on the left, {right.fate} on the right."
+    told = [one.headline[0].lower() + one.headline[1:] for one in explanations]
+    names = zip(explanations, (target, "it"), told, strict=True)
+    return " ".join(f"In {one.trace.system} {what} is {words}" for one, what, words in names)
 
 
 def _place(one: Candidate | None, other: Candidate | None) -> str:

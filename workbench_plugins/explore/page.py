@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import yaml
 
 from workbench.errors import InputError
 from workbench.measure.evaluation import Evaluation, evaluate
+from workbench.measure.losses import losses_by_stage
 from workbench.measure.questions import Control, Question, QuestionSet, load_questions
 from workbench.memory.files import replaced
 from workbench.memory.index import OpenIndex
@@ -24,21 +26,22 @@ from workbench_plugins.explore.explorer_state import SHIPPED_AND_FIXED, Explorer
 from workbench_plugins.explore.log import WORST, Asked, logged, worst_first
 
 WORD = re.compile(r"[^\W_][\w'’-]*")
+PART = 5
+"""So many labelled questions are searched in one go."""
+
 WORDS = 8
 """The number of words of the first question."""
 
-NO_LABELS = (
-    "Ask a question, choose the file that you expect under “explain file”, and press “this file is the right "
-    "answer”."
-)
+NO_LABELS = "Ask a question, choose the expected file, and press “this file is the right answer”."
 
 
 class Desk:
     """The explorer of a memory, and the right answers that a reader adds.
 
-    `labelled` are the memory's own labelled questions, if it has some. Those that are added go to the file
-    `saved`, which `evaluate` reads; what it holds already stays. Raises InputError for a memory without a
-    file, and for a file of questions that cannot be read.
+    `labelled` are the memory's own labelled questions, if it has some. What is added, questions with their
+    right file and questions that no file answers, goes to the file `saved`, which `evaluate` reads; what it
+    holds already stays. Raises InputError for a memory without a file, and for a file of questions that
+    cannot be read.
     """
 
     def __init__(
@@ -51,10 +54,15 @@ class Desk:
         question, file = first_question(index, labelled)
         shipped, fixed = SHIPPED_AND_FIXED
         systems = (shipped, default_system() if default_system() in pipelines else fixed)
-        self.index, self._labelled, self._saved = index, labelled, saved
+        self.index, self._own, self._saved = index, labelled, saved
         self._asked = CachedIndex(index)
         self.log: list[Asked] = []
-        self._added = list(load_questions(saved).questions) if saved.is_file() else []
+        self._counted: tuple[Any, ...] = ()
+        self._parts: list[Sequence[Evaluation]] = []
+        added = load_questions(saved) if saved.is_file() else None
+        self._added: dict[str, Control] = (
+            {one.question: one for one in (*added.questions, *added.controls)} if added else {}
+        )
         self.explorer = ExplorerState(index, question, file, systems, pipelines, Selection())
 
     def add_right_answer(self) -> str:
@@ -65,33 +73,95 @@ class Desk:
         question, file = self.explorer.traces[0].question, self.explorer.asked_for
         if file not in self.index.paths():
             raise InputError(f"There is no file {file!r} in the index.", "Choose one from the list.")
-        self._added = [one for one in self._added if one.question != question]
-        self._added.append(Question(question=question, target=file))
-        self._save()
+        self._add(Question(question=question, target=file))
         scored = (f"{one.pipeline.name} {one.overall.hits} of {one.overall.n}" for one in self.evaluations())
-        moved = " (with the settings that you moved)" if any(self.explorer.moved.values()) else ""
-        return f"Questions with a hit: {', '.join(scored)}{moved}. Saved in {self._saved}."
+        return f"Questions with a hit: {', '.join(scored)}{self._with_moved}. Saved in {self._saved}."
 
-    def _save(self) -> None:
-        some = [{"question": one.question, "target": one.target} for one in self._added]
+    def add_unanswerable(self) -> str:
+        """Adds the explorer's question as one that no file answers; says for how many nothing is returned.
+
+        Raises InputError before the first right answer is known: a file of questions needs one.
+        """
+        self._check_right_answers()
+        self._add(Control(question=self.explorer.traces[0].question))
+        silent = (one.silent for one in self.evaluations())
+        names = (one.name for one in self._systems)
+        scored = (f"{name} {one.hits} of {one.n}" for name, one in zip(names, silent, strict=True))
+        told = "Unanswerable questions with nothing returned"
+        return f"{told}: {', '.join(scored)}{self._with_moved}. Saved in {self._saved}."
+
+    @property
+    def _with_moved(self) -> str:
+        return " (with the settings that you moved)" if any(self.explorer.moved.values()) else ""
+
+    def _add(self, one: Control) -> None:
+        self._added = {**self._added, one.question: one}
+        questions, controls = _parted(self._added.values())
+        added = {
+            "questions": [one.model_dump(exclude_defaults=True) for one in questions],
+            "controls": [one.question for one in controls],
+        }
         with replaced(self._saved) as file:
-            yaml.safe_dump({"questions": some}, file, allow_unicode=True)
+            yaml.safe_dump({name: some for name, some in added.items() if some}, file, allow_unicode=True)
+
+    @property
+    def _every(self) -> list[Control]:
+        own = (*self._own.questions, *self._own.controls) if self._own else ()
+        return list(({one.question: one for one in own} | self._added).values())
+
+    def _check_right_answers(self) -> None:
+        if not self.labelled:
+            raise InputError("No right answer is known.", NO_LABELS)
 
     @property
     def questions(self) -> QuestionSet:
         """The memory's labelled questions and those that were added. Raises InputError if there are none."""
-        added = {one.question for one in self._added}
-        own = self._labelled.questions if self._labelled else ()
-        asked = (*(one for one in own if one.question not in added), *self._added)
-        controls: tuple[Control, ...] = self._labelled.controls if self._labelled else ()
-        if not asked:
-            raise InputError("No right answer is known.", NO_LABELS)
-        return QuestionSet(questions=asked, controls=controls)
+        self._check_right_answers()
+        questions, controls = _parted(self._every)
+        return QuestionSet(questions=questions, controls=controls)
+
+    @property
+    def labelled(self) -> int:
+        """The number of questions whose right answer is known."""
+        return len(_parted(self._every)[0])
 
     def evaluations(self) -> list[Evaluation]:
         """The two systems, with what was moved, on all questions with a known answer."""
-        systems = {one.name: one for one in reversed(self.explorer.searched)}
-        return evaluate(self.questions, list(systems.values())[::-1], self._asked)
+        return evaluate(self.questions, self._systems, self._asked)
+
+    @property
+    def _systems(self) -> list[Pipeline]:
+        """The two systems, or the left one where both have one name."""
+        left, right = self.explorer.searched
+        return [left] if left.name == right.name else [left, right]
+
+    def count_losses(self) -> dict[str, Any]:
+        """Searches the next PART labelled questions, so that the page can ask something else in between.
+
+        When all are counted: for each of the two systems how many right files each stage lost, with their
+        questions. Until then the number of those that are counted.
+        """
+        questions = self.questions.questions
+        explorer = self.explorer
+        key = (explorer.left, explorer.right, repr(explorer.moved), questions)
+        if self._counted != key:
+            self._counted, self._parts = key, []
+        done = sum(len(part[0].asked) for part in self._parts)
+        if done < len(questions):
+            part = QuestionSet(questions=questions[done : done + PART])
+            self._parts.append(evaluate(part, self._systems, self._asked))
+            return {"counted": done + len(part.questions)}
+        every = [
+            replace(some[0], asked=tuple(one for part in some for one in part.asked))
+            for some in zip(*self._parts, strict=True)
+        ]
+        found = [losses_by_stage(one, self._asked) for one in every]
+        return {
+            "losses": [
+                {"system": one.system, "asked": one.asked, "returned": one.returned, "stages": one.as_json()}
+                for one in found
+            ]
+        }
 
     def judged(self) -> dict[str, Any]:
         """The questions of the log, worst first in the left system, for the page."""
@@ -116,6 +186,13 @@ class Desk:
         if (asked := self.explorer.traces[0].question) in lab.options["question"]:
             lab.question = asked
         return lab
+
+
+def _parted(some: Iterable[Control]) -> tuple[tuple[Question, ...], tuple[Control, ...]]:
+    """Questions with a right answer, and those that no file answers."""
+    every = list(some)
+    questions = tuple(one for one in every if isinstance(one, Question))
+    return questions, tuple(one for one in every if not isinstance(one, Question))
 
 
 def first_question(index: OpenIndex, labelled: QuestionSet | None = None) -> tuple[str, str]:

@@ -28,10 +28,12 @@ from workbench.errors import InputError, WorkbenchError
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import OpenIndex
 from workbench.retrieval.pipeline import Pipeline
+from workbench.safe_text import counted, visible
 from workbench.systems.catalogue import SYSTEMS
 from workbench.tables import framed, html_of
 from workbench.views.living import as_json, script, style
 from workbench.views.plotlyjs import figures_script, figures_style, packed
+from workbench_plugins.explore.explorer_state import SIDES
 from workbench_plugins.explore.file_chunks import held_file
 from workbench_plugins.explore.log import read_log
 from workbench_plugins.explore.map import memory_map
@@ -44,15 +46,8 @@ LARGEST = 20_000_000
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What a request with other JSON than the page sends makes its reader raise."""
 
-ACTIONS = {
-    "right": "this file is the right answer",
-    "diagnose": "diagnose",
-    "file": "read the file",
-    "lab": "threshold lab",
-    "map": "map of the memory",
-    "log": "log of questions",
-}
-"""What a reader may do with the question and the file, besides saving a case."""
+LABELS = {"right": "this file is the right answer", "none": "no file answers this"}
+"""What a reader can say of the question."""
 
 
 class Server:
@@ -61,9 +56,11 @@ class Server:
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
         self.token = secrets.token_urlsafe(24)
-        self._actions: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+        self.actions: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
             "case": lambda _: {"said": f"Saved: {self.desk.explorer.save_case()}"},
-            "right": lambda _: {"said": self.desk.add_right_answer()},
+            "right": lambda _: self._labelled(self.desk.add_right_answer()),
+            "none": lambda _: self._labelled(self.desk.add_unanswerable()),
+            "losses": lambda _: self.desk.count_losses(),
             "lab": lambda _: self._lab(),
             "diagnose": lambda _: self._diagnosis(),
             "file": lambda _: self._file(),
@@ -110,6 +107,7 @@ class Server:
             "NONCE": nonce,
             "STYLE": style() + figures_style(),
             "SCRIPT": script() + figures_script() + (HERE / "explore.js").read_text(encoding="utf-8"),
+            "MEMORY": escape(visible(self._memory)),
             "NOTES": "".join(f'<p role="note">{escape(one)}</p>' for one in self.desk.index.remarks),
             "STATE": as_json(self._state()),
         }
@@ -119,7 +117,18 @@ class Server:
 
     def _state(self) -> dict[str, Any]:
         explorer = self.desk.explorer
-        return {"data": explorer.data | {"actions": ACTIONS}, "settings": explorer.settings}
+        data = explorer.data | {"actions": LABELS}
+        return {"data": data, "settings": explorer.settings, "labelled": self.desk.labelled}
+
+    def _labelled(self, said: str) -> dict[str, Any]:
+        return {"said": said, "labelled": self.desk.labelled}
+
+    @property
+    def _memory(self) -> str:
+        """The memory's name and size."""
+        index = self.desk.index
+        name = root.name if (root := getattr(index, "root", None)) else index.name
+        return f"{name} ({counted(len(index.paths()), 'file')}, {counted(index.size, 'chunk')})"
 
     async def ask(self, request: Request) -> Response:
         """The searches for the settings in the request."""
@@ -135,7 +144,7 @@ class Server:
 
         def answer(asked: Mapping[str, Any]) -> dict[str, Any]:
             self.desk.explorer.settings = asked["settings"]
-            return self._actions[asked["do"]](asked)
+            return self.actions[asked["do"]](asked)
 
         return await self._answered(request, answer)
 
@@ -176,12 +185,16 @@ class Server:
     def _diagnosis(self) -> dict[str, Any]:
         explorer = self.desk.explorer
         if not explorer.asked_for:
-            raise InputError("A diagnosis needs the file that you expect.", "Name it as the file to explain.")
+            raise InputError("A diagnosis needs the file that you expect.", "Name it as the expected file.")
         from workbench_plugins.diagnose.diagnosis import diagnose
+        from workbench_plugins.explore.fix_buttons import fix_button
 
-        pipeline = explorer.searched[explorer.failed]
-        found = diagnose(explorer.traces[0].question, pipeline, self.desk.index, explorer.asked_for)
-        return {"html": framed(html_of(found.page()))}
+        pipeline, question = explorer.searched[explorer.failed], explorer.traces[0].question
+        labels = self.desk.questions if self.desk.labelled else None
+        found = diagnose(question, pipeline, self.desk.index, explorer.asked_for, questions=labels)
+        side = SIDES[explorer.failed]
+        fixes = [button for one in found.fixes if (button := fix_button(one, found.prices, side))]
+        return {"html": framed(html_of(found.page())), "fixes": fixes}
 
     def _file(self) -> dict[str, Any]:
         held = held_file(self.desk.index, self.desk.explorer.asked_for)

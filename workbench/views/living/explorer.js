@@ -48,11 +48,12 @@ function picker(label, groups, pick) {
   const search = h("input", { type: "search", "aria-label": `search the systems, ${label}`, placeholder: "search the systems" });
   const buttons = [];
   const lists = groups.map(({ label: group, names }) => {
-    const items = names.map((name) => h("li", {}, h("button", { onclick: () => chosen(name) }, name)));
+    const items = names.map((name) => h("li", { "data-words": `${group} ${name}`.toLowerCase() }, h("button", { onclick: () => chosen(name) }, name)));
     buttons.push(...items);
     return h("section", { "aria-label": group }, h("b", {}, group), h("ul", {}, ...items));
   });
-  const all = h("div", { class: "wb-all", tabindex: -1 }, ...lists);
+  const none = h("p", { role: "status", hidden: "" }, "No system has these words in its name or group.");
+  const all = h("div", { class: "wb-all", tabindex: -1 }, ...lists, none);
   const root = h("details", { class: "wb-picker" }, shown, h("div", {}, search, all));
   function chosen(name) {
     root.open = false;
@@ -61,8 +62,9 @@ function picker(label, groups, pick) {
   }
   function filter() {
     const words = search.value.toLowerCase().split(/\s+/);
-    for (const one of buttons) one.hidden = !words.every((word) => one.textContent.toLowerCase().includes(word));
+    for (const one of buttons) one.hidden = !words.every((word) => one.dataset.words.includes(word));
     for (const one of lists) one.hidden = !one.querySelector("li:not([hidden])");
+    none.hidden = lists.some((one) => !one.hidden);
   }
   search.addEventListener("input", filter);
   search.addEventListener("keydown", ({ key }) => {
@@ -90,10 +92,11 @@ function explorer(data, model, el) {
   const state = settingsOf(model);
   const alone = () => isAlone(model, el);
   const question = textBox("question", (question) => ask({ question }));
-  const target = textBox("explain file", (target) => ask({ target }), data.files);
+  const target = textBox("expected file", (target) => ask({ target }), data.files);
+  const asking = h("button", { class: "wb-primary", onclick: () => ask({ question: question.get(), target: target.get() }) }, "Ask");
   const status = h("p", { role: "status", class: "wb-status" });
   const busy = h("p", { class: "wb-busy", hidden: "" }, "searching …");
-  const buttons = h("div", { class: "wb-controls" });
+  const buttons = h("div", { class: "wb-labels" });
   const twin = folded("table", () => table(rows()));
   const source = folded("copy as code", () => h("pre", { tabindex: 0 }, data.code));
   const sides = ["left", "right"].map((side, n) => {
@@ -110,19 +113,20 @@ function explorer(data, model, el) {
     const floor = h("div", {});
     const reset = h("button", { onclick: () => ask({ moved: { ...state.moved, [side]: {} } }) }, "as shipped");
     const more = h("details", { class: "wb-more" }, h("summary", {}, "more settings"), h("div", {}));
-    const why = h("pre", { tabindex: 0, role: "group" });
+    const why = h("pre", { class: "wb-why-not", tabindex: 0, role: "group" });
     const reasons = h("details", { open: data.actions ? null : "" }, h("summary", {}, "why, or why not"), why);
-    const head = h("div", { class: "wb-controls" }, system.root, h("div", { class: "wb-set" }, floor, reset));
+    const marks = h("div", { class: "wb-marks", "aria-hidden": "true" });
+    const head = h("div", { class: "wb-controls" }, system.root, h("div", { class: "wb-set" }, h("div", { class: "wb-floor-of" }, marks, floor), reset));
     const root = h("div", { class: "wb-side", role: "group", "aria-label": `${side} system` }, head, flow.root, list.root, reasons, more);
-    return { side, system, flow, list, floor, reset, more, why, reasons, root, key: "", moved: {}, answer: null };
+    return { side, system, flow, list, floor, marks, reset, more, why, reasons, root, key: "", moved: {}, answer: null };
   });
   const movedOn = (side) => state.moved?.[side] ?? {};
 
   function action(label, content) {
     buttons.append(h("button", { onclick: () => model.send({ ...content(), settings: state }) }, label));
   }
-  action("save as case", () => ({ do: "case" }));
   for (const [name, label] of Object.entries(data.actions ?? {})) action(label, () => ({ do: name }));
+  action("save as case", () => ({ do: "case" }));
 
   function ask(next) {
     if (Object.entries(next).every(([name, value]) => JSON.stringify(state[name]) === JSON.stringify(value))) return;
@@ -157,7 +161,21 @@ function explorer(data, model, el) {
     const scores = run(entry.pipeline, entry.traces[0]).columns[entry.column] ?? [];
     const high = Math.max(entry.own, ...scores.filter(Number.isFinite), 1e-9);
     const top = high > 0.1 && high <= 1 ? 1 : high * 1.2;
-    one.floor.replaceChildren(slider("floor", [Math.min(0, entry.own), top], top / 100, entry.own, (value) => moving(entry.floor, value), staying).root);
+    const low = Math.min(0, entry.own);
+    const made = slider("floor", [low, top], top / 100, entry.own, (value) => moving(entry.floor, value), staying).root;
+    made.firstChild.remove(); // its name stands above it, with what the floor is compared with
+    one.floor.replaceChildren(made);
+    one.span = [low, top];
+  }
+  // What the floor is compared with, on the axis of its slider: a dot for each number, the expected file's in colour.
+  function marks(one, entry) {
+    one.marks.replaceChildren();
+    if (!entry.floor) return;
+    const [{ files }, [low, top]] = [entry.traces[0], one.span];
+    const values = run(entry.pipeline, entry.traces[0]).columns[entry.column] ?? [];
+    const dots = new Map(values.map((value, row) => [value, files[row] === data.target]).sort((a, b) => a[1] - b[1]).filter(([value]) => value >= low && value <= top));
+    const drawn = [...dots].map(([value, mine]) => h("i", { class: mine ? "wb-mine" : "", style: `--at: ${(value - low) / (top - low)}` }));
+    one.marks.replaceChildren(h("small", {}, `floor, on ${entry.column.replaceAll("_", " ")}`), ...drawn);
   }
   function draw() {
     let waits = false;
@@ -204,6 +222,7 @@ function explorer(data, model, el) {
     sides.forEach((one, n) => {
       one.moved = {};
       controls(one, data.sides[n]);
+      marks(one, data.sides[n]);
       one.system.set(state[one.side]);
     });
     question.set(state.question);
@@ -212,7 +231,8 @@ function explorer(data, model, el) {
     busy.hidden = true;
     draw();
   }
-  const root = h("div", { class: "wb-living", role: "group", "aria-label": "explorer" }, h("div", { class: "wb-controls" }, question.root, target.root, busy), buttons, status, h("div", { class: "wb-two wb-even" }, ...sides.map((one) => one.root)), twin.root, source.root);
+  const form = h("div", { class: "wb-form" }, h("div", {}, question.root, asking), target.root, buttons);
+  const root = h("div", { class: "wb-living", role: "group", "aria-label": "explorer" }, form, busy, status, h("div", { class: "wb-two wb-even" }, ...sides.map((one) => one.root)), twin.root, source.root);
   model.on?.("change:data", take);
   model.on?.("msg:custom", ({ problem }) => {
     take();

@@ -57,7 +57,7 @@ export function panel(data, model, el, label, view) {
 export function textBox(label, change, offered = []) {
   const list = offered.length ? h("datalist", { id: `wb-list-${Math.random()}` }, ...offered.map((one) => h("option", { value: one }))) : "";
   const input = h("input", { type: "text", class: "wb-text", "aria-label": label, list: list.id, onchange: () => change(input.value) });
-  return { root: h("label", {}, `${label} `, input, list), set: (value) => (input.value = value) };
+  return { root: h("label", {}, `${label} `, input, list), set: (value) => (input.value = value), get: () => input.value };
 }
 
 // A slider over texts, such as the values that a sweep has tried.

@@ -1,0 +1,41 @@
+"""A fix of a diagnosis as a button of the page: what it says, and the settings that it moves."""
+
+from __future__ import annotations
+
+import shlex
+from itertools import pairwise
+from typing import Any
+
+from workbench_plugins.diagnose.causes import Prices
+from workbench_plugins.diagnose.fixes import Fix
+
+
+def fix_button(fix: Fix, prices: Prices, side: str) -> dict[str, Any] | None:
+    """The button of a fix for the system on that side; None for one that no setting of the page can make.
+
+    `moved` are the parameters that it sets, and `system` the system that takes the side's place.
+    """
+    if fix.chunks is not None or fix.is_key or fix.as_set is None:
+        return None
+    moved: dict[str, Any] = {}
+    system = ""
+    for option, value in pairwise(shlex.split(fix.as_set)):
+        if option == "--set":
+            name, _, text = value.partition("=")
+            if "." not in name:
+                return None  # another stage in a slot, which is no setting of the page
+            moved[name] = _number_or_word(text)
+        elif option == "--system":
+            system = value
+    asked = "questions that the memory asks of itself" if prices.proxy else "labelled questions"
+    price = f"{fix.price.hits_text} of {len(prices.questions)} {asked}"
+    if prices.controls:
+        price += f", {fix.price.silence_text} of {len(prices.controls)} unanswerable ones return nothing"
+    return {"name": fix.as_set, "price": price, "side": side, "moved": moved, "system": system}
+
+
+def _number_or_word(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
