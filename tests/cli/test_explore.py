@@ -124,10 +124,11 @@ def test_a_lost_answer_leads_to_its_question_and_to_a_fix_that_is_pressed(addres
     with browsing() as tab:
         page = tab.page
         page.set_viewport_size({"width": 400, "height": 800})
+        page.set_default_timeout(60_000)
         page.goto(address)
         status, losses = page.locator(".wb-status").first, page.locator("#losses")
         assert re.search(r"memory \(3 files, \d chunks\)", page.locator("h1").inner_text())
-        page.get_by_label("question", exact=True).fill("what has to be done to the kettle on some days")
+        page.get_by_label("question", exact=True).fill("which cleaning liquid removes limescale")
         page.get_by_label("expected file").fill("kettle.md")
         page.get_by_role("button", name="Ask").click()
         status.filter(has_text="In openclaw-2026.2.13 kettle.md is not returned").wait_for()
@@ -147,7 +148,7 @@ def test_a_lost_answer_leads_to_its_question_and_to_a_fix_that_is_pressed(addres
         page.get_by_label("question", exact=True).press("Enter")
         becomes(lambda: page.locator(".wb-flow li").first.get_attribute("title"), "beans".__eq__)
         losses.get_by_text("1 lost").first.click()
-        losses.get_by_role("button", name="what has to be done").first.click()
+        losses.get_by_role("button", name="which cleaning liquid").first.click()
         status.filter(has_text="kettle.md is not returned").wait_for()
 
         page.get_by_role("button", name="Read the file").click()
