@@ -29,6 +29,8 @@ COMMENT = re.compile(
 """A comment, or a fenced block, in which there are none."""
 HEADING = re.compile(r"#{1,6}(?:[ \t]+(.*))?|\*\*([^*]{2,60})\*\*:?")
 """A heading, or a line in bold, which is one in many forms."""
+UNSEEN = re.compile("[\u00ad\u200b\u2060\u202a-\u202e\u2066-\u2069\ufeff]")
+"""Signs without a picture that part words or turn their order. Those that join letters belong to words."""
 ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,31});")
 
 
@@ -129,6 +131,7 @@ def lines_of(report: str) -> list[Line]:
     whole = pasted(report.removeprefix("\ufeff"))
     if report.startswith("\ufeff"):
         whole = PlacedText(whole.text, whole.places + 1)
+    whole = whole.replaced(UNSEEN, "")
     whole = whole.replaced(COMMENT, lambda found: found[1] or "\n" * found[0].count("\n"))
     whole = whole.replaced(PRE, f"\n{PRE_MARK}\n")
     made = list(_lines(whole, ends))

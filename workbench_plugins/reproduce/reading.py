@@ -138,6 +138,12 @@ def _asked(line: Line) -> Iterator[tuple[int, str]]:
             yield 8, said
 
 
+def _tells_of_a_quotation(text: str) -> bool:
+    """Whether a line has words before a quotation: it speaks of what was asked, and is not it."""
+    quoted = form("quoted").search(text)
+    return quoted is not None and any(map(str.isalnum, text[: quoted.start()]))
+
+
 def _candidates(lines: Sequence[Line]) -> Iterator[tuple[int, Line, str]]:
     """What may be the question: how sure it is (smaller is surer), its line, and its text."""
     label, log = WORDS["question"], pattern(WORDS["aside"]["log"])
@@ -149,10 +155,13 @@ def _candidates(lines: Sequence[Line]) -> Iterator[tuple[int, Line, str]]:
         if not (logged or one.title) and (found := named.fullmatch(one.text)):
             yield 0, one, form("after").split(found[1])[0]
         first = one.heading != above.heading and len(one.text) <= LONGEST_ANSWER
-        if first and not logged and section.fullmatch(one.heading) and not SENTENCES.search(one.text):
+        told = SENTENCES.search(one.text) or _tells_of_a_quotation(one.text)
+        if first and not logged and section.fullmatch(one.heading) and not told:
             yield 1, one, one.text
-        for place, text in _asked(one) if not one.code else ((2, text) for text in _written(one.text)):
-            yield place, one, text
+        written = (
+            (5 if logged else 2, text) for text in _written(one.text)
+        )  # a log has other questions, too
+        yield from ((place, one, text) for place, text in (written if one.code else _asked(one)))
         if one.code and not logged and (found := command.fullmatch(one.text)):
             shell = one.text.startswith(("$", ">", "%")) or one.info in (
                 "bash",

@@ -1,0 +1,87 @@
+"""Whatever is pasted ends in bounded time with one verdict or one error, and nothing unseen is shown."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.commands import Run
+from workbench_plugins.reproduce.commands import reply
+from workbench_plugins.reproduce.facts import Report
+from workbench_plugins.reproduce.reading import read_report
+from workbench_plugins.reproduce.verdicts import EXIT_CODES, verdict_of
+
+HEAD = '# Search finds nothing\nI asked "kettle" and got no results.\n'
+COLUMNS, RULE, ROW = (f"|{cell * 1_000}\n" for cell in ("c|", "---|", "0.5|"))
+LARGE = {
+    "ten megabytes in a line": "x" * 10_000_000,
+    "ten megabytes of words": "word " * 2_000_000,
+    "ten megabytes of lines": "2026-01-01 INFO search took 3 ms\n" * 320_000,
+    "a log of 100,000 lines": "```\n" + '[INFO] memory.search query="tea" results=0\n' * 100_000 + "```\n",
+    "100,000 questions": "".join(f'I searched for "tea {one}": nothing.\n' for one in range(100_000)),
+    "a table of 1,000 columns": COLUMNS + RULE + ROW * 500,
+    "deep lists": "```json\n" + "[" * 100_000 + "]" * 100_000 + "\n```\n",
+    "deep objects": "```json\n" + '{"a":' * 50_000 + "1" + "}" * 50_000 + "\n```\n",
+    "deep quotations": ">" * 50_000 + " x\n",
+    "deep sums": f"score: {'(' * 5_000}0.5*2{')' * 5_000} = 1.0\n",
+    "fences in fences": "".join("`" * one + "\n" for one in range(3, 1_500)),
+    "open marks": "<!--" * 50_000 + "<details>" * 20_000 + '"`*' * 50_000,
+    "encoded": "aGVsbG8" * 200_000,
+}
+UNSEEN = "\u00ad\u200b\u202e\u202c\u2066\u2069\u2060\x1b\x07"
+
+
+def read(text: str) -> Report:
+    return read_report(text)
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_what_is_large_or_deep_is_read_in_bounded_time(name: str) -> None:
+    began = time.process_time()
+    verdict = verdict_of(read(HEAD + LARGE[name]))
+    assert verdict.kind in EXIT_CODES
+    assert len(reply(verdict, "report.md").splitlines()) < 60
+    assert verdict.report.of("question")[0].value == "kettle"
+    assert time.process_time() - began < 30, "seconds of CPU; a loop of a loop would take minutes"
+
+
+@pytest.mark.parametrize("sign", UNSEEN)
+def test_signs_that_are_not_seen_hide_no_fact_and_are_not_shown(sign: str) -> None:
+    text = f'# Search finds no{sign}thing\nI asked "ket{sign}tle" and got no re{sign}sults.\n'
+    verdict = verdict_of(read(text))
+    assert not set(UNSEEN) & set(reply(verdict, "report.md"))
+    question = verdict.report.of("question")
+    if sign.isprintable() or sign > "\x80":
+        assert [one.value for one in question] == ["kettle"]
+        assert text[question[0].start : question[0].end] == f"ket{sign}tle"
+        assert verdict.report.symptom == "missing"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '# Search\nI searched for "kettle" and it finds nothing.\nI searched for "kettle" and it finds it.',
+        '# X\nThe query "kettle" finds nothing.\nThe query "kettle" finds it.',
+    ],
+)
+def test_a_report_that_contradicts_itself_is_asked_about(text: str) -> None:
+    verdict = verdict_of(read(text))
+    assert verdict.says.startswith("Needs an answer: line 2 says that this question fails and line 3")
+    assert [one.value for one in verdict.report.of("question")] == ["kettle"]
+
+
+@pytest.mark.parametrize("heading", ["Search", "Query", "Question", "What did you search for"])
+def test_a_sentence_about_a_question_is_not_the_question(heading: str) -> None:
+    found = read(f'# Bug\n## {heading}\nI searched for "kettle" and it finds nothing.')
+    assert [one.value for one in found.of("question")] == ["kettle"]
+    assert [one.value for one in read(f'# Bug\n## {heading}\n"kettle"').of("question")] == ["kettle"]
+
+
+def test_ten_megabytes_are_refused_by_the_command_in_a_sentence(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "report.md"
+    file.write_text(HEAD + "x" * 10_000_000)
+    found = run("reproduce", file)
+    assert found.code == 2
+    assert len(found.err.strip().splitlines()) <= 2
