@@ -3,7 +3,7 @@
 The corpus has public reports told in our words, in the form in which people write them, each with its facts,
 the cause that the maintainers named, and the class of a right answer. It is split by project: the rules were
 made with one part before the eyes, the other was told before it was read for the first time. `--all` prints a
-line for each report.
+line for each report. `--texts FOLDER` reads the reports of `reports_once.yaml`, whose texts are not kept here.
 
 A verdict is right if it is one of those that its class allows. It is false if it claims what is not so:
 *Reproduced* without the true question or cause, a stand-in of another mechanism than the true one, or *Not a
@@ -29,6 +29,8 @@ from workbench_plugins.reproduce.verdicts import Verdict, verdict_of
 CORPUS = Path(__file__).with_name("reports.yaml")
 TOLD = Path(__file__).parent.parent / "tests" / "reproduce" / "reports.yaml"
 """Reports that the tests have too; the corpus has their labels."""
+
+ONCE = Path(__file__).with_name("reports_once.yaml")
 
 RIGHT = {
     "ranking": ("reproduced", "stand-in"),
@@ -65,15 +67,7 @@ def corpus() -> list[Labelled]:
     told: dict[str, Any] = yaml.safe_load(TOLD.read_text(encoding="utf-8"))
     labels: dict[str, Any] = yaml.safe_load(CORPUS.read_text(encoding="utf-8"))
     reports = [
-        Labelled(
-            name=name,
-            text=one.get("text") or told[name]["text"],
-            kind=one["class"],
-            cause=one["cause"],
-            facts={kind: one.get(kind, []) for kind in KINDS},
-            mechanisms=one.get("mechanisms", []),
-            held_out=one.get("held_out", False),
-        )
+        _labelled(name, one, one.get("text") or told[name]["text"], one.get("held_out", False))
         for name, one in labels.items()
     ]
     both = {one.project for one in reports if one.held_out} & {
@@ -82,6 +76,29 @@ def corpus() -> list[Labelled]:
     if both:
         raise ValueError(f"projects in both parts: {', '.join(both)}")
     return reports
+
+
+def once(folder: Path) -> list[Labelled]:
+    """The reports that were read once, with their texts from a folder; those without a text are left out."""
+    labels: dict[str, Any] = yaml.safe_load(ONCE.read_text(encoding="utf-8"))
+    files = {name: folder / f"{one['file']}.md" for name, one in labels.items()}
+    return [
+        _labelled(name, labels[name], file.read_text(encoding="utf-8"), True)
+        for name, file in files.items()
+        if file.exists()
+    ]
+
+
+def _labelled(name: str, one: dict[str, Any], text: str, held_out: bool) -> Labelled:
+    return Labelled(
+        name=name,
+        text=text,
+        kind=one["class"],
+        cause=one["cause"],
+        facts={kind: one.get(kind, []) for kind in KINDS},
+        mechanisms=one.get("mechanisms", []),
+        held_out=held_out,
+    )
 
 
 def is_false(report: Labelled, verdict: Verdict) -> bool:
@@ -141,7 +158,8 @@ def _clicks(report: Labelled, verdict: Verdict) -> int:
 
 def main() -> None:
     """Prints the figures of both halves, and with --all a line for each report."""
-    reports = corpus()
+    texts = sys.argv[sys.argv.index("--texts") + 1 :][:1] if "--texts" in sys.argv else []
+    reports = once(Path(texts[0])) if texts else corpus()
     verdicts, seconds = [], []
     for one in reports:
         began = time.monotonic()
