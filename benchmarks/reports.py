@@ -3,7 +3,7 @@
 The corpus has public reports told in our words, in the form in which people write them, each with its facts,
 the cause that the maintainers named, and the class of a right answer. It is split by project: the rules were
 made with one part before the eyes, the other was told before it was read for the first time. `--all` prints a
-line for each report. `--texts FOLDER` reads the reports of `reports_once.yaml`, whose texts are not kept here.
+line for each report. `--texts FOLDER` reads those of `reports_once.yaml`, whose texts are not kept here.
 
 A verdict is right if it is one of those that its class allows. It is false if it claims what is not so:
 *Reproduced* without the true question or cause, a stand-in of another mechanism than the true one, or *Not a

@@ -79,6 +79,36 @@ def test_a_sentence_about_a_question_is_not_the_question(heading: str) -> None:
     assert [one.value for one in read(f'# Bug\n## {heading}\n"kettle"').of("question")] == ["kettle"]
 
 
+@pytest.mark.parametrize(
+    ("line", "question"),
+    [
+        ('Question: A simple one like "Where is the kettle?"', "Where is the kettle?"),
+        ('My search query is for example "Where is the kettle".', "Where is the kettle"),
+        ('```bash\nakm search \\"kettle in the kitchen\\" --format json\n```', "kettle in the kitchen"),
+        ("- Query: top-10, one query at a time.", ""),
+        ('The answer is "Where is the kettle".', ""),
+    ],
+)
+def test_a_question_is_read_from_the_sentence_that_states_it(line: str, question: str) -> None:
+    found = [one.value for one in read(f"# Search finds nothing\n\n{line}\n").of("question")]
+    assert found == ([question] if question else [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# Bug\nEach time I delete a file in the folder, it keeps showing up in the index.",
+        "# Embeddings don't update when I edit a note",
+        "# Bug\nAfter an edit the search still returns the old embedding.",
+        "# Recall of HNSW is low\nThe exact scan finds the row, and the HNSW index does not.",
+    ],
+)
+def test_an_index_that_is_not_up_to_date_or_approximate_is_no_bug_in_the_ranking(text: str) -> None:
+    verdict = verdict_of(read(text))
+    assert verdict.kind == "not a relevance bug"
+    assert verdict.ask
+
+
 def test_ten_megabytes_are_refused_by_the_command_in_a_sentence(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "report.md"
     file.write_text(HEAD + "x" * 10_000_000)

@@ -107,7 +107,8 @@ def _negated(line: Line, place: int, how: str = "negated") -> bool:
 
 
 def _written(text: str) -> Iterator[str]:
-    """The questions that a piece of code or a command asks in quotation marks."""
+    """The questions that a piece of code or a command asks in quotation marks, which a shell may escape."""
+    text = re.sub(r"\\(?=[\"'])", "", text)
     for expression in WORDS["written"]:
         found = (
             one for one in pattern(expression).finditer(text) if not form("compiled").match(text, one.end())
@@ -116,14 +117,19 @@ def _written(text: str) -> Iterator[str]:
     yield from (unquote_plus(one[1]) for one in pattern(WORDS["address"]).finditer(text))
 
 
+def _said(quotation: re.Match[str]) -> str:
+    """The words between the marks of a quotation."""
+    return next(one for one in quotation.groupdict().values() if one)
+
+
 def _asked(line: Line) -> Iterator[tuple[int, str]]:
     """What a line of prose says was asked, with how sure that is; smaller is surer."""
     asks, answers, ends = pattern(WORDS["asks"]), pattern(WORDS["answers"]), 0
-    asked, answered = pattern(WORDS["asked"]), pattern(WORDS["answered"])
+    asked, answered, states = (pattern(WORDS[one]) for one in ("asked", "answered", "states"))
     yield from ((4, one) for one in (*_written(line.text), *pattern(WORDS["said"]).findall(line.text)))
     for found in form("quoted").finditer(line.text):
         before, ends = line.text[ends : found.start()][-60:], found.end()
-        said = next(one for one in found.groupdict().values() if one)
+        said = _said(found)
         if found["code"] is not None and (inside := list(_written(said))):
             yield from ((2, one) for one in inside)
             continue
@@ -132,7 +138,9 @@ def _asked(line: Line) -> Iterator[tuple[int, str]]:
         prose = found["code"] is None and answered.match(line.text, ends)
         if asked.match(line.text, ends) or prose:
             yield 3, said
-        elif last is not None and not answers.search(between) and "." not in between:
+        elif last is not None and (
+            states.fullmatch(between) or not (answers.search(between) or "." in between)
+        ):
             yield (7 if found["bold"] else 5), said
         elif found["bold"] is None and said.rstrip().endswith(("?", "？")):
             yield 8, said
@@ -153,7 +161,8 @@ def _candidates(lines: Sequence[Line]) -> Iterator[tuple[int, Line, str]]:
     for above, one in pairwise((lines[0], *lines)):
         logged = log.match(one.text) is not None
         if not (logged or one.title) and (found := named.fullmatch(one.text)):
-            yield 0, one, form("after").split(found[1])[0]
+            quoted = form("quoted").search(found[1]) if _tells_of_a_quotation(found[1]) else None
+            yield 0, one, _said(quoted) if quoted else form("after").split(found[1])[0]
         first = one.heading != above.heading and len(one.text) <= LONGEST_ANSWER
         told = SENTENCES.search(one.text) or _tells_of_a_quotation(one.text)
         if first and not logged and section.fullmatch(one.heading) and not told:
