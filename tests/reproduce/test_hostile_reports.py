@@ -109,6 +109,14 @@ def test_an_index_that_is_not_up_to_date_or_approximate_is_no_bug_in_the_ranking
     assert verdict.ask
 
 
+def test_a_known_engine_is_asked_for_the_one_command_that_proves_it() -> None:
+    verdict = verdict_of(read("# OpenClaw 2026.2.13: the index is stale\nStatus: dirty: yes\n"))
+    assert verdict.kind == "not a relevance bug"
+    assert "`openclaw memory index --force`" in verdict.ask[0]
+    (other,) = verdict_of(read("# The index is stale\n")).ask
+    assert "rebuilds the index" in other
+
+
 def test_ten_megabytes_are_refused_by_the_command_in_a_sentence(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "report.md"
     file.write_text(HEAD + "x" * 10_000_000)

@@ -170,9 +170,9 @@ def _outside(report: Report, checks: Sequence[Check]) -> Verdict | None:
         return None
     told = WORDS["outside"][one.name]
     where = f"line {one.line} says “{one.value}”"
-    return Verdict(
-        NOT_RANKING, f"Not a relevance bug, but {told['says']}: {where}.", report, ask=(told["ask"],)
-    )
+    command = told.get("commands", {}).get(report.system.engine)
+    ask = f"Please run `{command}` and ask again: is the answer still wrong?" if command else told["ask"]
+    return Verdict(NOT_RANKING, f"Not a relevance bug, but {told['says']}: {where}.", report, ask=(ask,))
 
 
 # A mechanism in another engine
