@@ -148,7 +148,8 @@ def effects(root: Path, data: Locomo | None) -> None:
             print(f"  {new.pipeline.name}: hits {old.overall} -> {new.overall}; {paired(old, new)}")
         if data is not None and sessions is not None:
             now = recall(data, embedder)
-            verdict = paired_values(sessions, now, f"recall@{LIMIT}")
+            rooms = [str(one.conversation) for one in data.questions if one.documents]
+            verdict = paired_values(sessions, now, f"recall@{LIMIT}", rooms, "conversation")
             print(f"  LoCoMo, sessions: recall@{LIMIT} {sessions.mean():.4f} -> {now.mean():.4f}; {verdict}")
 
 

@@ -308,7 +308,10 @@ def told(name: str, one: Judged, chosen: float) -> None:
 
 
 def validated(collections: Sequence[Collection]) -> None:
-    """Prints the cross-validated figures with all parts, and without each part, its weights fitted anew."""
+    """Prints the cross-validated figures with all parts, and without each part, its weights fitted anew.
+
+    What a part changes has its interval by group: a conversation, a subfolder, a note.
+    """
     every = np.ones(len(PARTS), bool)
     whole = _measured(collections, every)
     for some in collections:
@@ -319,7 +322,8 @@ def validated(collections: Sequence[Collection]) -> None:
         for some in collections:
             for column, measure in ((0, f"recall@{some.k}"), (1, "MRR")):
                 before, after = whole[some.name][:, column], bare[some.name][:, column]
-                print(f"  without {part}, {some.name}: {paired_values(before, after, measure)}")
+                by_group = paired_values(before, after, measure, [one.group for one in some.known], "group")
+                print(f"  without {part}, {some.name}: {by_group}")
 
 
 def nested(collections: Sequence[Collection]) -> None:

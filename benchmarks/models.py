@@ -4,11 +4,11 @@
                                 [--every 4] [--kept FOLDER] [--only TEXT]
 
 The sample memory is always measured. The first choice is the packaged model in fp32, which reads whole chunks
-in windows. Each difference from it has its paired interval, with Holm's correction for their number. LoCoMo
-and the documentation have many more chunks, so OpenVINO computes the packaged model's vectors there (in fp32
-the same as torch to the sixth decimal), and a model of your own is measured with windows only. Of the
-documentation every n-th file is taken, with its questions. `--kept` keeps indexes and results, so that a run
-goes on where the last one stopped.
+in windows. Each difference from it has its paired interval by conversation or file, with Holm's correction
+for their number. LoCoMo and the documentation have many more chunks, so OpenVINO computes the packaged
+model's vectors there (in fp32 the same as torch to the sixth decimal), and a model of your own is measured
+with windows only. Of the documentation every n-th file is taken, with its questions. `--kept` keeps indexes
+and results, so that a run goes on where the last one stopped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.published.ranking import file_name, folder, ranked
+from benchmarks.published.ranking import file_name, folder, ranked, units_of
 from workbench.measure.evaluation import evaluate
 from workbench.measure.measures import HITS
 from workbench.measure.paired import corrected, paired_values
@@ -119,27 +119,33 @@ class Measured:
 
 @dataclass(frozen=True)
 class Task:
-    """A memory, how its questions are asked, what is counted, and the choices that are measured on it."""
+    """A memory, how its questions are asked, what is counted, and the choices that are measured on it.
+
+    `units` are what the questions are about, such as files, and the word for one.
+    """
 
     name: str
     root: Path
     measure: str
     ask: Callable[[Sequence[str], MemoryIndex], dict[str, Answers]]
     choices: list[Choice]
+    units: tuple[list[str], str]
 
 
 def sample(models: Sequence[str]) -> Task:
     """The sample memory's own questions; each system returns as many results as by default."""
+    labelled = load_questions(SAMPLE / "questions.yaml")
 
     def ask(names: Sequence[str], index: MemoryIndex) -> dict[str, Answers]:
-        asked = evaluate(load_questions(SAMPLE / "questions.yaml"), [system(one) for one in names], index)
+        asked = evaluate(labelled, [system(one) for one in names], index)
         return {
             one.pipeline.name: Answers(one.values(HITS).tolist(), one.values("RR").tolist(), one.silent.hits)
             for one in asked
         }
 
     own = [Choice(name, TORCH, truncated) for name in models for truncated in (False, True)]
-    return Task("sample memory", SAMPLE, HITS, ask, [*PACKAGED, *own])
+    units = [one.target for one in labelled.questions]
+    return Task("sample memory", SAMPLE, HITS, ask, [*PACKAGED, *own], (units, "file"))
 
 
 def of_collection(
@@ -159,7 +165,8 @@ def of_collection(
         }
 
     own = [Choice(one, TORCH) for one in models]
-    return Task(name, root, "evidence@5" if evidence else "any@6", ask, [*PACKAGED_AND_FAST, *own])
+    measure, units = "evidence@5" if evidence else "any@6", units_of(collection.questions)
+    return Task(name, root, measure, ask, [*PACKAGED_AND_FAST, *own], units)
 
 
 def locomo(kept: Path, data: Path, corrections: Path, models: Sequence[str]) -> Task:
@@ -222,6 +229,7 @@ def lines(task: Task, choice: Choice, found: Measured, first: Measured) -> Itera
                 np.array(getattr(first.of[name], kind)),
                 np.array(getattr(found.of[name], kind)),
                 task.measure if kind == "found" else "MRR",
+                *task.units,
             )
             for name, kind in both
         ]

@@ -24,7 +24,7 @@ from workbench.cli.output import print_output
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.measure.measures import Share
-from workbench.measure.paired import Paired, corrected, paired_values
+from workbench.measure.paired import HITS, Paired, corrected, paired_values
 from workbench.measure.questions import Question, QuestionSet, check_targets, load_questions
 from workbench.memory.addresses import server_place
 from workbench.memory.index import MemoryIndex
@@ -114,6 +114,7 @@ def compare_stores(
     The stores hold the same memory with the same vectors.
     """
     asked = questions.questions
+    files = [one.target for one in asked]
     sides = [_Side(name, CachedIndex(index)) for name, index in stores]
     scores: list[StoreScore] = []
     differing: list[OtherRanks] = []
@@ -121,7 +122,10 @@ def compare_stores(
         for pipeline in pipelines:
             first, found = sides[0], [_answers(side, pipeline, asked, done) for side in sides]
             verdicts = corrected(
-                [paired_values(_hits(found[0], asked), _hits(one, asked)) for one in found[1:]]
+                [
+                    paired_values(_hits(found[0], asked), _hits(traces, asked), HITS, files)
+                    for traces in found[1:]
+                ]
             )
             for side, traces, paired in zip(sides, found, [None, *verdicts], strict=True):
                 other = [

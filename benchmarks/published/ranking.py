@@ -138,11 +138,16 @@ class RankedRun:
 
     def compared_with(self, before: Floats, k: int = 5) -> Paired:
         """How evidence recall differs from `before`, by group, such as a conversation, or by file."""
-        questions = [one.question for one in self.answers]
-        units, unit = [one.group for one in questions], "group"
-        if not all(units):
-            units, unit = [" ".join(sorted(one.truth)) for one in questions], "file"
+        units, unit = units_of([one.question for one in self.answers])
         return paired_values(before, self.values(k), f"evidence@{k}", units, unit)
+
+
+def units_of(questions: Sequence[BenchQuestion]) -> tuple[list[str], str]:
+    """What each question is about, and the word for it: its group, such as a conversation, or its file."""
+    groups = [one.group for one in questions]
+    if all(groups):
+        return groups, "group"
+    return [" ".join(sorted(one.truth)) for one in questions], "file"
 
 
 @contextmanager
