@@ -17,8 +17,16 @@ from workbench.errors import InputError
 from workbench.memory.sources import utf16_length
 from workbench.memory.sync import index_folder
 from workbench.systems.catalogue import SYSTEMS, openclaw
+from workbench_plugins.agent.answer_length import MOST_TOKENS, tokens
 from workbench_plugins.agent.excerpts import MOST_UNITS, bounded
-from workbench_plugins.agent.tool_contracts import CONTRACTS, FEBRUARY, SEPTEMBER, Citations, Contract
+from workbench_plugins.agent.tool_contracts import (
+    CONTRACTS,
+    FEBRUARY,
+    SEPTEMBER,
+    WORKBENCH,
+    Citations,
+    Contract,
+)
 from workbench_plugins.agent.tools import AgentTools
 
 QUESTION = "where is the rooibos tea"
@@ -278,7 +286,7 @@ def test_a_long_file_comes_in_parts_that_make_the_whole() -> None:
 
 
 def test_an_explanation_counts_what_each_stage_dropped(tools: AgentTools) -> None:
-    answer = tools.memory_explain(QUESTION, max_results=1)
+    answer = tools.memory_explain(QUESTION, max_results=1, more=True)
     dropped = answer["dropped"]
     assert len(answer["results"]) == 1
     assert dropped["count"] == sum(dropped["by"].values()) == len(dropped["nearest"]) > 0
@@ -289,9 +297,61 @@ def test_an_explanation_counts_what_each_stage_dropped(tools: AgentTools) -> Non
 
 def test_an_explanation_says_why_a_file_is_here_or_not(tools: AgentTools) -> None:
     for path, fate in (("memory/tea.md", "returned"), ("./memory/none.md", "not in the index")):
-        file = tools.memory_explain(QUESTION, path)["file"]
-        assert (file["fate"], file["target"]) == (fate, path.removeprefix("./"))
-        assert fate.upper() in file["says"]
+        for more in (False, True):
+            file = tools.memory_explain(QUESTION, path, more=more)["file"]
+            assert (file["fate"], file["target"]) == (fate, path.removeprefix("./"))
+            assert fate.upper() in file["says"]
+
+
+def test_an_answer_has_at_most_so_many_tokens_and_the_next_one_has_the_rest(folder: Path) -> None:
+    for number in range(30):
+        add(folder, f"memory/tea-{number}.md", f"# Rooibos {number}\n" + "Some rooibos tea, and a cup. " * 20)
+    seen, more = [], 1
+    with over(folder, contract=WORKBENCH, pipeline=SYSTEMS["engine-rrf-60"]) as tools:
+        while more:
+            answer = tools.memory_search("rooibos tea", 25, more=more)
+            assert tokens(answer) <= MOST_TOKENS
+            assert all(row["snippet"].startswith("> ") for row in answer["results"])
+            seen += [row["path"] for row in answer["results"]]
+            more = answer.get("more", 0)
+        explained = tools.memory_explain("rooibos tea", "memory/tea-3.md", max_results=25)
+        assert tokens(explained) < tokens(tools.memory_explain("rooibos tea", "memory/tea-3.md", more=True))
+        whole = replace(tools.contract, most_tokens=None)
+        tools.contract = whole
+        assert seen == [row["path"] for row in tools.memory_search("rooibos tea", 25)["results"]]
+    assert len(seen) == 25
+
+
+def test_an_explanation_says_that_its_file_has_changed_since_it_was_indexed(folder: Path) -> None:
+    world.write(folder / "memory_of_wren", {"memory/tea.md": "Now it is coffee.\n"})
+    with over(folder) as tools:
+        said = tools.memory_explain(QUESTION, "memory/tea.md")["warning"]
+        other = tools.memory_explain(QUESTION, "memory/bike.md")["warning"]
+        stale = tools.memory_search(QUESTION)["action"]
+    command = f"workbench index {folder / 'memory_of_wren'} --index {folder / 'index.sqlite'}"
+    assert said.startswith("memory/tea.md has changed since it was indexed")
+    assert other.startswith("1 file changed since the memory was indexed, such as memory/tea.md.")
+    assert all(one.endswith(command) for one in (said, other, stale))
+
+
+def test_the_floor_is_calibrated_on_the_labels_of_the_memory(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    root = folder / "memory_of_wren"
+    asked = [{"question": "rooibos tea", "target": "memory/tea.md"}]
+    labels = {"questions": asked, "controls": [f"what did number {number} cost" for number in range(20)]}
+    (root / "questions.yaml").write_text(yaml.safe_dump(labels), encoding="utf-8")
+    pipeline = SYSTEMS["engine-rrf-60"]
+    with over(folder, pipeline=pipeline, calibrated=True) as tools:
+        tools.memory_search("rooibos tea")
+        assert tools.pipeline != pipeline
+        assert "at most 20% of the questions that this memory does not answer" in caplog.text
+    labels["controls"] = labels["controls"][:1]
+    (root / "questions.yaml").write_text(yaml.safe_dump(labels), encoding="utf-8")
+    with over(folder, pipeline=pipeline, calibrated=True) as tools:
+        tools.memory_search("rooibos tea")
+        assert tools.pipeline == pipeline
+    assert "The floor is not calibrated" in caplog.text
 
 
 # memory_diagnose

@@ -141,6 +141,8 @@ def explain(
 
             for remark in remarks_on_file(opened, explanation.target):
                 print_error(remark)
+        if explanation.target in opened.changed():
+            print_error(f"{explanation.target} has changed since it was indexed: this is about its old text.")
         paths = () if explanation.verdicts else opened.paths()
         if not explanation.verdicts and (there := opened.unread_near(explanation.target)) is not None:
             print_error(str(there))

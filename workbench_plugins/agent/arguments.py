@@ -58,6 +58,14 @@ class SeptemberSearch(FebruarySearch):
         return () if self.corpus in (None, "all") else (str(self.corpus),)
 
 
+class WorkbenchSearch(SeptemberSearch):
+    """The arguments of `memory_search` under the workbench's contract, whose answers have a length."""
+
+    more: Annotated[Whole, Field(le=MOST_RESULTS)] | None = Field(
+        None, description="The first result to show: the number `more` of the answer before."
+    )
+
+
 class FebruaryGet(Arguments):
     """The arguments of `memory_get` in 2026.2.13: a fraction is cut off, and less than 1 counts as 1."""
 
@@ -104,6 +112,7 @@ class Explain(OfOneSearch):
         max_length=LONGEST_PATH,
         description="A file whose fate is explained, such as one that should have been found.",
     )
+    more: bool = Field(False, description="Show every number, and more of the dropped candidates.")
 
 
 class Diagnose(OfOneSearch):

@@ -32,9 +32,11 @@ if TYPE_CHECKING:
     from workbench_plugins.agent.tools import AgentTools
 
 FOR_AGENTS = "openclaw-2026.2.13+or+rrf+minmax+evidence"
-"""Ready at once: `recommended` first reads the memory word by word, and a client may not wait for that."""
 
-AgentSystem = Annotated[str, typer.Option("--system", "-s", help="The system that memory_search runs.")]
+AgentSystem = Annotated[
+    str | None,
+    typer.Option("--system", "-s", help="The system that memory_search runs. Of serve: the recommended one."),
+]
 Contract = Annotated[
     str,
     typer.Option(help="The form of the answers: that of OpenClaw 2026.2.13 or 2026.9.6, or workbench."),
@@ -94,7 +96,7 @@ class ToolOptions(FileOptions):
             raise InputError(
                 f"{self.citations!r} is not a citations mode.", f"Choose one of {', '.join(Citations)}."
             )
-        pipeline = SystemOptions(settings=self.settings).pipeline(self.system)
+        pipeline = SystemOptions(settings=self.settings).pipeline(self.system or FOR_AGENTS)
         return super().tools(
             pipeline=pipeline, citations=Citations(self.citations), re_embed=self.re_embed, **more
         )
@@ -105,6 +107,18 @@ class ServeOptions(ToolOptions):
     """Those of the server, whose answers mark the text of notes."""
 
     contract: Contract = "workbench"
+    system: AgentSystem = None
+    calibrate: Annotated[
+        bool,
+        typer.Option(help="Set the floor from the memory's questions.yaml, if it has enough labels."),
+    ] = True
+
+    def tools(self, **more: Any) -> AgentTools:
+        """Those of the recommended system if no other is named, with a calibrated floor."""
+        from workbench.systems.catalogue import default_system
+
+        chosen = replace(self, system=self.system or default_system())
+        return super(ServeOptions, chosen).tools(calibrated=self.calibrate, **more)
 
 
 def memory_search(
@@ -157,7 +171,7 @@ def serve(
     ] = None,
     options: ServeOptions,
 ) -> None:
-    """Serve a memory's tools to an agent, over MCP, with OpenClaw's repaired pipeline by default.
+    """Serve a memory's tools to an agent, over MCP, with the recommended system by default.
 
     The tools are memory_search, memory_get, memory_explain and memory_diagnose.
 

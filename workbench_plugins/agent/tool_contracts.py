@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from workbench.errors import WorkbenchError
+from workbench.excerpts import excerpt
 from workbench.masking import masked
 from workbench.memory.data_files import load_data
 from workbench.memory.embedding.named import EMBEDDERS
@@ -17,7 +18,14 @@ from workbench.memory.sources import whole_characters
 from workbench.records import Candidate, Trace
 from workbench.retrieval.query import BLANKS
 from workbench.safe_text import counted, one_line
-from workbench_plugins.agent.arguments import FebruaryGet, FebruarySearch, SeptemberGet, SeptemberSearch
+from workbench_plugins.agent.answer_length import MOST_TOKENS, beginning, rows_that_fit, tokens
+from workbench_plugins.agent.arguments import (
+    FebruaryGet,
+    FebruarySearch,
+    SeptemberGet,
+    SeptemberSearch,
+    WorkbenchSearch,
+)
 from workbench_plugins.agent.excerpts import MOST_UNITS, Excerpt, bounded, window
 from workbench_plugins.agent.note_files import FileMissingError, FileUnreadableError, Read
 
@@ -54,7 +62,8 @@ def citation(path: str, start: int, end: int) -> str:
 class SearchOutcome:
     """What a search brought, before a contract gives it its form.
 
-    `cited` says whether snippets name their places, `changed` are files that the index has not read yet.
+    `cited` says whether snippets name their places, `changed` are files that the index has not read yet, and
+    `update` is the command that reads them. `first` is the first result that is asked for, counted from 1.
     """
 
     trace: Trace
@@ -63,6 +72,8 @@ class SearchOutcome:
     cited: bool
     corpora: tuple[str, ...]
     changed: Sequence[str]
+    update: str = ""
+    first: int = 1
 
 
 @dataclass(frozen=True)
@@ -75,7 +86,9 @@ class Contract:
 
     The contract `workbench` is that of 2026.9.6 with every line of a note marked as the note's (`quotes`). A
     released snippet ends with a line `Source: PLACE`, and a note can contain such a line too. Here each line
-    from a note begins with `> `, and the place is in fields alone.
+    from a note begins with `> `, and the place is in fields alone. An answer has at most `most_tokens`
+    tokens: snippets are then the part with the question's words, and `more` is the first result that is left
+    out.
     """
 
     release: str
@@ -85,6 +98,7 @@ class Contract:
     heads: tuple[str, ...] = HEADS
     most_units: int | None = None
     quotes: bool = False
+    most_tokens: int | None = None
 
     def _answer(self, kind: str, values: Mapping[str, Any]) -> Answer:
         """The fields of an answer of this kind, in their order; a field without a value is left out."""
@@ -92,10 +106,10 @@ class Contract:
 
     def found(self, found: SearchOutcome) -> Answer:
         """The answer of a search."""
-        rows = [self.row(one, found.trace) for one in found.trace.results]
+        rows = [self.row(one, found.trace) for one in found.trace.results[found.first - 1 :]]
         provider, model = _provider_and_model(found.model)
         asked = found.corpora or ("memory",)
-        legs = found.trace.legs
+        legs, update = found.trace.legs, f"Tell the user to bring the index up to date: {found.update}"
         values = {
             "results": [self.with_citation(row) for row in rows] if found.cited else rows,
             "provider": provider,
@@ -107,11 +121,27 @@ class Contract:
             ],
             "debug": {"backend": "builtin", "system": found.trace.system, "hits": len(rows)},
             "stale": True if found.changed else None,
-            "action": REINDEX if found.changed else None,
+            "action": update if found.changed else None,
             "warning": _warning(found) or None,
+            "indexed_otherwise": found.trace.caution or None,
             "untrusted": UNTRUSTED,
+            "more": None,
         }
-        return self._answer("found", values)
+        return self._fitted(self._answer("found", values), found)
+
+    def _fitted(self, answer: Answer, found: SearchOutcome) -> Answer:
+        """The answer with shorter snippets, and at last with fewer results, if it is too long."""
+        if self.most_tokens is None or tokens(answer) <= self.most_tokens:
+            return answer
+        rows = [{**row, "snippet": ""} for row in answer["results"]]
+        room = self.most_tokens - tokens({**answer, "results": [], "more": len(rows)})
+        share = max(LEAST_SNIPPET, (room - tokens(rows)) // len(rows))
+        for row, one in zip(rows, found.trace.results[found.first - 1 :], strict=True):
+            _, part = excerpt(one.chunk.body, found.trace.question)
+            row["snippet"] = quoted_lines(beginning(part.text, share - len("> …")))
+        count = rows_that_fit(rows, room)
+        more = {"more": found.first + count} if count < len(rows) else {}
+        return {"results": rows[:count], **more, **{k: v for k, v in answer.items() if k != "results"}}
 
     def row(self, candidate: Candidate, trace: Trace) -> Answer:
         """One result. 2026.2.13 adds the chunk's id where there is no keyword leg."""
@@ -121,7 +151,7 @@ class Contract:
             "path": chunk.path,
             "startLine": chunk.start_line,
             "endLine": chunk.end_line,
-            "score": candidate.score,
+            "score": round(candidate.score, 4) if self.quotes else candidate.score,
             "snippet": quoted_lines(chunk.snippet) if self.quotes else chunk.snippet,
             "source": chunk.source,
             "corpus": chunk.source,
@@ -240,7 +270,8 @@ UNTRUSTED = (
 
 UNAVAILABLE = "Memory search is unavailable. Tell the user the error and the action."
 NO_WIKI = "This memory has no wiki: search without corpus, or with corpus=memory."
-REINDEX = "Tell the user to bring the index up to date: workbench index FOLDER"
+LEAST_SNIPPET = 30
+"""Tokens of a snippet: rather than in fewer, a result is left to the next answer."""
 
 
 def failed(answer: Answer) -> bool:
@@ -260,5 +291,12 @@ SEPTEMBER = Contract(
     heads=(*HEADS, "USER.md", "DREAMS.md"),
     most_units=MOST_UNITS,
 )
-WORKBENCH = replace(SEPTEMBER, release="workbench", fields=FIELDS["workbench"], quotes=True)
+WORKBENCH = replace(
+    SEPTEMBER,
+    release="workbench",
+    searching=WorkbenchSearch,
+    fields=FIELDS["workbench"],
+    quotes=True,
+    most_tokens=MOST_TOKENS,
+)
 CONTRACTS = {one.release: one for one in (FEBRUARY, SEPTEMBER, WORKBENCH)}

@@ -5,6 +5,7 @@ Open indexes of one memory, so that searches run side by side: one index for eac
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections import Counter
@@ -30,9 +31,10 @@ from workbench.records import DropKind, Threshold, Trace
 from workbench.registry import has_feature
 from workbench.retrieval.columns import PlainStage
 from workbench.retrieval.cutoff import dropped
-from workbench.retrieval.explain import explain
+from workbench.retrieval.explain import Explanation, explain
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import check_question
+from workbench.safe_text import counted
 from workbench.systems.openclaw import WITH_EVIDENCE
 from workbench_plugins.agent.arguments import (
     Diagnose,
@@ -45,6 +47,8 @@ from workbench_plugins.agent.arguments import (
 )
 from workbench_plugins.agent.note_files import FileMissingError, MemoryFiles
 from workbench_plugins.agent.tool_contracts import SEPTEMBER, Answer, Citations, Contract, SearchOutcome
+
+LOG = logging.getLogger(__name__)
 
 MOST_SEARCHES = 8
 SEARCH_SECONDS = 20.0
@@ -147,6 +151,9 @@ class AgentTools:
     evidence. On the sample memory it answers 50 of 57 questions (as shipped 6, with the proposals alone 51)
     and returns nothing for 10 of 20 questions without an answer (with the proposals alone 0).
 
+    With `calibrated`, the first search sets the pipeline's floor from the labelled questions of the memory,
+    if there are enough of them: the log says to what, and what that costs.
+
     The index is opened by the first search, so the tools can be made before there is an index. Answers
     have the form of `contract`. Notes beside the memory may be read as the user chose when indexing, or as
     `extra_paths` say. Raises InputError for a folder that cannot be read; every tool raises it for
@@ -164,8 +171,10 @@ class AgentTools:
     workspace: Path | None = None
     re_embed: bool = False
     cases: Path | None = None
+    calibrated: bool = False
 
     def __post_init__(self) -> None:
+        self._calibrating = threading.Lock()
         self.cases = None if self.cases is None else memory_root(self.cases)
         folder = folder_of(self.memory)
         self._is_folder = folder is not None
@@ -212,6 +221,26 @@ class AgentTools:
         if isinstance(index, MemoryIndex) and not getattr(self.pipeline.layout, "has_vectors", False):
             index.prepare()
         return index
+
+    def _calibrate(self) -> None:
+        """Sets the floor of the pipeline from the memory's labels, once."""
+        with self._calibrating:
+            if not self.calibrated:
+                return
+            self.calibrated = False
+            labels = labels_of(self._root) if self._root is not None else None
+            if labels is None or not labels.controls or not has_feature("calibrate"):
+                return
+            from workbench_plugins.calibrate.calibrated import floor_from_labels
+
+            try:
+                with self._open() as index, index.snapshot():
+                    found = floor_from_labels(self.pipeline, labels, index)
+            except WorkbenchError as error:
+                LOG.warning("The floor is not calibrated: %s", error.problem)
+                return
+            self.pipeline = found.pipeline
+            LOG.warning("The floor is calibrated on this memory's labels.\n  %s", "\n  ".join(found.summary))
 
     # as Python functions
 
@@ -268,7 +297,10 @@ class AgentTools:
         if tool not in self.offered:
             raise InputError(f"There is no tool {tool!r}.", f"There are {', '.join(self.offered)}.")
         kind, answer = self.offered[tool]
-        return answer(checked(kind, tool, given))
+        asked = checked(kind, tool, given)
+        if kind is not self.contract.getting:
+            self._calibrate()
+        return answer(asked)
 
     def _search(self, asked: FebruarySearch) -> Answer:
         question = check_question(asked.query)
@@ -276,11 +308,16 @@ class AgentTools:
         try:
             with self._pool.lend() as index:
                 trace = search(question, pipeline, index)
-                model, changed = index.model, index.changed()
+                model, changed, update = index.model, index.changed(), _update(index)
         except WorkbenchError as error:
             return self.contract.unavailable(error)
         cited = self.citations.wanted(self.session_key)
-        return self.contract.found(SearchOutcome(trace, model, self.citations, cited, asked.corpora, changed))
+        first = getattr(asked, "more", None) or 1
+        return self.contract.found(
+            SearchOutcome(
+                trace, model, self.citations, cited, asked.corpora, changed, update=update, first=first
+            )
+        )
 
     def _asking(self, limit: float | None, floor: float | None, corpora: tuple[str, ...] = ()) -> Pipeline:
         asked = self.pipeline.asking(limit, floor)
@@ -302,14 +339,22 @@ class AgentTools:
             with self._pool.lend() as index:
                 trace = search(question, pipeline, index)
                 file = None if asked.path is None else explain(trace, index, asked.path.removeprefix("./"))
+                warning = _warning(index, file)
         except WorkbenchError as error:
             return self.contract.unavailable(error)
-        answer = _trace_answer(trace)
-        if file is not None:
+        answer = (_trace_answer if asked.more else _short_answer)(trace) | warning
+        if file is not None and asked.more:
             shown = file.as_json()
             shown["chunks"] = shown["chunks"][:NEAREST]
             _without_text(one["candidate"] for one in shown["chunks"])
             answer["file"] = {"says": file.text(), **shown}
+        elif file is not None:
+            way = file.verdicts[0].way(trace) if file.verdicts else []
+            answer["file"] = {
+                "target": file.target,
+                "fate": file.fate.value,
+                "says": "\n".join([f"{file.fate.upper()}. {file.headline}", *way]),
+            }
         return answer
 
     def _diagnose(self, asked: Diagnose) -> Answer:
@@ -343,6 +388,49 @@ class AgentTools:
             "fate": observed.fate if observed else "",
             "says": "The file holds the notes of the memory: it is the user's to post, or to redact first.",
         }
+
+
+def _update(index: OpenIndex) -> str:
+    """The command that brings an index up to date."""
+    folder = index.command_options if isinstance(index, MemoryIndex) else "FOLDER"
+    return f"workbench index {folder}"
+
+
+def _warning(index: OpenIndex, file: Explanation | None) -> Answer:
+    """That the explained file, or another one, has changed since it was indexed; empty if none has."""
+    changed = index.changed()
+    if not changed:
+        return {}
+    if file is not None and file.target in changed:
+        said = f"{file.target} has changed since it was indexed: this is about its old text."
+    else:
+        said = f"{counted(len(changed), 'file')} changed since the memory was indexed, such as {changed[0]}."
+    return {"warning": f"{said} Bring the index up to date: {_update(index)}"}
+
+
+SHORT = 3
+"""The most dropped candidates that a short explanation shows."""
+
+
+def _short_answer(trace: Trace) -> Answer:
+    """What a search found and dropped, in few numbers: the whole is an explanation with `more`."""
+    whole = trace.as_json()
+    dropped = [(one, one.drop.stage) for one in trace.candidates if one.drop is not None]
+    return {
+        "says": "\n".join([trace.headline, *trace.notes, *trace.outcome_lines()]),
+        **{name: whole[name] for name in ("question", "system", "indexed_otherwise", "legs")},
+        "results": [
+            {name: one[name] for name in ("rank", "path", "start_line", "end_line")}
+            | {"score": round(one["score"], 4)}
+            for one in whole["results"]
+        ],
+        "dropped": {
+            "count": len(dropped),
+            "by": dict(Counter(stage.description for _, stage in dropped)),
+            "nearest": [{"place": one.chunk.place, "reason": one.reason} for one, _ in dropped[:SHORT]],
+        },
+        "more": "more=true gives every number, and more of the dropped candidates.",
+    }
 
 
 def _trace_answer(trace: Trace) -> Answer:

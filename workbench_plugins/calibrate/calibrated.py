@@ -13,17 +13,19 @@ import numpy as np
 
 from workbench.contracts import Index
 from workbench.errors import InputError
-from workbench.measure.evaluation import Evaluation
+from workbench.measure.evaluation import Evaluation, evaluate
 from workbench.measure.measures import Share
 from workbench.measure.paired import Paired, paired_values
+from workbench.measure.questions import QuestionSet
 from workbench.measure.resampling import LEVEL
 from workbench.records import Shown, Trace
 from workbench.retrieval.cutoff import AddedFloor
+from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import unicode_words
 from workbench.retrieval.settings import with_settings
 from workbench.tables import Part, Table, numbers
-from workbench_plugins.calibrate.floors import Floored, Values, levels
+from workbench_plugins.calibrate.floors import Floored, Values, levels, with_floor
 from workbench_plugins.calibrate.promise import Promise, allowed, check_enough, fewest, upper
 from workbench_plugins.calibrate.synthetic_negatives import MadeLabels
 from workbench_plugins.rerank import Rerank
@@ -143,13 +145,18 @@ class Calibrated(Shown):
             f"{self.mistakes} {verb}, so the rate is at most {self.bound:.1%} (Clopper and Pearson)."
         )
 
-    def view(self) -> list[Part]:
-        """The threshold, the promise, its cost, the curve, and how to use it."""
-        parts: list[Part] = [
+    @property
+    def summary(self) -> list[str]:
+        """The threshold, the promise, and what it costs."""
+        return [
             f"{self.pipeline.name}: {_values(self.thresholds)}, instead of {_values(self.own)}",
             str(self),
             f"Hits: {_share_text(self.hits)}; before {_share_text(self.before)}.",
         ]
+
+    def view(self) -> list[Part]:
+        """The threshold, the promise, its cost, the curve, and how to use it."""
+        parts: list[Part] = [*self.summary]
         parts += [f"In pairs: {self.change}."] if self.change is not None else []
         parts += [_compared(self.made)] if self.made is not None else []
         use = [self.options or "only as a file: no option of this system sets this threshold"]
@@ -279,6 +286,16 @@ def calibrated(
         curve=tuple(curve),
         made=compared,
     )
+
+
+def floor_from_labels(asked: Pipeline, labels: QuestionSet, index: Index) -> Calibrated:
+    """The floor with which at most a fifth of the unanswerable questions get an answer, from labels.
+
+    Raises InputError as `calibrated` does.
+    """
+    cached = CachedIndex(index)
+    (evaluation,) = evaluate(labels, [with_floor(asked)], cached)
+    return calibrated(asked, evaluation, cached, Promise(accept=0.2))
 
 
 def _check_labels(labels: Sequence[Labelled], floored: Floored, promise: Promise) -> None:
