@@ -135,7 +135,7 @@ EVIL = "[/]\x1b[2J"
 @pytest.mark.parametrize(
     "command",
     [
-        "sea\x1b[2Jrch", f"search q more{EVIL}", "search q --limit \x9b2J", f"search q -s {EVIL}",
+        "sea\x1b[2Jrch", f"show name more{EVIL}", "search q --limit \x9b2J", f"search q -s {EVIL}",
         f"search q -m {EVIL}", f"show {EVIL}.json", f"museum {EVIL}", f"--config {EVIL}.json search q",
     ],
 )  # fmt: skip

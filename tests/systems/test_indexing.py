@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from tests import world
 from tests.commands import Run
+from workbench.cli import memory
 from workbench.errors import InputError
 from workbench.memory.files import FileRules, folders, list_files
 from workbench.memory.index import MemoryIndex
@@ -109,8 +111,10 @@ def _paths(index: MemoryIndex, limit: int = 8) -> list[str]:
 
 def test_the_command_indexes_as_a_release(run: Run, wren: Path, tmp_path: Path) -> None:
     given = ("index", wren, "--index", tmp_path / "i.sqlite", "--as", "openclaw-2026.9.6")
-    assert run(*given).out.startswith("5 new")
-    assert run(*given).out.startswith("0 new, 0 changed, 0 deleted, 5 unchanged")
+    assert run(*given).out.startswith("Indexed 5 files (")
+    again = run(*given, "--details").out
+    assert again.startswith("Nothing has changed since the last time: 5 files (")
+    assert "0 new, 0 changed, 0 deleted, 5 unchanged" in again
 
 
 def test_a_release_that_is_not_known_is_named_with_the_nearest(run: Run, wren: Path) -> None:
@@ -193,3 +197,26 @@ def test_every_system_indexes_as_the_way_of_its_name_says() -> None:
             assert own is not None
             assert replace(own, name=name) == replace(indexing(name), name=name)
     assert indexing("bm-994-gated").name == "bm-head"
+
+
+def test_ctrl_c_while_the_model_reads_says_what_is_kept(
+    run: Run, wren: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*given: object) -> int:
+        raise KeyboardInterrupt
+
+    index = ("--index", tmp_path / "i.sqlite")
+    with monkeypatch.context() as patch:
+        patch.setattr(memory, "lay_out", interrupted)
+        outcome = run("index", wren, *index)
+    assert (outcome.code, "All files are in the index" in outcome.err) == (130, True)
+    assert run("index", wren, *index).out.startswith("Nothing has changed since the last time: ")
+
+
+def test_an_index_is_told_in_files_and_with_the_next_command(run: Run, wren: Path, tmp_path: Path) -> None:
+    index = ("--index", tmp_path / "i.sqlite")
+    first, other = run("index", wren, *index).out, wren / "memory" / "new.md"
+    assert first.splitlines()[1] == f'Next: workbench search "QUESTION" -m {wren} --index {index[1]}'
+    other.write_text("A new note.\n", encoding="utf-8")
+    changed = run("index", wren, *index).out
+    assert re.match(r"Updated the index in [\d.]+ s: 1 new; \d+ files \(\d+ chunks\) in it now\.\n$", changed)

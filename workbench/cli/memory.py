@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import shlex
 import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
@@ -15,6 +16,7 @@ from workbench.cli.app import (
     SAMPLE,
     AsJson,
     ClusterAddress,
+    Details,
     Extra,
     IndexFile,
     unnamed_message,
@@ -22,8 +24,9 @@ from workbench.cli.app import (
 )
 from workbench.cli.commands import command_function
 from workbench.cli.output import print_error, print_output, telling_of_interruption
-from workbench.errors import InputError
+from workbench.errors import InputError, Interrupted
 from workbench.safe_text import one_line
+from workbench.tables import Block, Fold, Part
 
 if TYPE_CHECKING:
     from workbench.contracts import Layout
@@ -167,6 +170,7 @@ def index(
     vectors: Annotated[
         bool, typer.Option("--vectors", help="Compute the vectors of whole chunks now, for all systems.")
     ] = False,
+    details: Details = False,
     as_json: AsJson = False,
 ) -> None:
     """Index a memory, or update its index; --list lists the indexes, and --remove removes one."""
@@ -187,7 +191,12 @@ def index(
         return
     from workbench.memory.sync import index_folder
 
-    started, given = time.perf_counter(), options.prepared(context, folder, store, rebuild, download)
+    started = time.perf_counter()
+    with telling_of_interruption():
+        try:
+            given = options.prepared(context, folder, store, rebuild, download)
+        except KeyboardInterrupt:
+            raise Interrupted("Interrupted before anything was written: an index is as it was.") from None
     with telling_of_interruption(), workers_at(cluster) as workers:
         embedder = given["embedder"]
         if workers is not None:
@@ -196,12 +205,30 @@ def index(
             given["embedder"] = on_cluster(embedder, workers)
         summary = index_folder(folder, store=store, rebuild=rebuild, verify=verify, skip=skip, **given)
         layout = _usual_layout() if given["like"] is None else None
-        summary.read_by_word = lay_out(store or str(folder), embedder, given["index_path"], layout, vectors)
+        try:
+            memory = store or str(folder)
+            summary.read_by_word = lay_out(memory, embedder, given["index_path"], layout, vectors)
+        except KeyboardInterrupt:
+            raise Interrupted(KEPT_OF_READING) from None
     summary.seconds = time.perf_counter() - started
     say_left_out(summary, given["sources"])
     if store is None:
         say_unread(folder, embedder, given["index_path"])
-    print_output(asdict(summary) if as_json else str(summary), as_json)
+    if as_json:
+        print_output(asdict(summary), as_json)
+        return
+    parts: list[Part] = [Block(summary.headline, style="bold")]
+    if store is None and given["like"] is None and not (summary.unchanged or summary.changed):
+        file = [] if options.index_file is None else ["--index", str(options.index_file)]
+        where = shlex.join(["-m", str(folder), *file])
+        parts.append(Block(f'Next: workbench search "QUESTION" {where}'))
+    print_output([*parts, Fold("What was computed", [Block(str(summary))])], details=details)
+
+
+KEPT_OF_READING = (
+    "Interrupted. All files are in the index, and what the model has read of them so far is kept.\n"
+    "  Run the same command again to go on; the first search goes on, too."
+)
 
 
 def lay_out(

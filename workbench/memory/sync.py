@@ -83,6 +83,20 @@ class Summary:
     chunks: int = 0
     seconds: float = 0.0
 
+    @property
+    def headline(self) -> str:
+        """What was done, in files, chunks and seconds."""
+        files = counted(len(self.new) + len(self.changed) + self.unchanged, "file")
+        whole = f"{files} ({counted(self.chunks, 'chunk')})"
+        took = f"{self.seconds:.1f} s"
+        counts = {"new": self.new, "changed": self.changed, "deleted": self.deleted}
+        told = ", ".join(f"{len(some)} {what}" for what, some in counts.items() if some)
+        if not told:
+            return f"Nothing has changed since the last time: {whole} in the index, {took}."
+        if len(self.new) and told == f"{len(self.new)} new" and not self.unchanged:
+            return f"Indexed {whole} in {took}."
+        return f"Updated the index in {took}: {told}; {whole} in it now."
+
     def __str__(self) -> str:
         later = f", {self.later} postponed until a search needs them" if self.later else ""
         later += f", {self.read_by_word} read word by word" if self.read_by_word else ""

@@ -72,9 +72,18 @@ def unread_lines(unread: Iterable[Unread]) -> list[str]:
     for (why, remedy), group in groupby(ordered, key=lambda one: (one.why, one.remedy)):
         paths = [one.path for one in group]
         kind = "Markdown file" if remedy == ADD else "file"
-        verb = "is" if len(paths) == 1 else "are"
-        lines.append(f"{counted(len(paths), kind)} {why} {verb} not read (such as {paths[0]}). {remedy}")
+        if len(paths) == 1:
+            lines.append(f"{paths[0]} is not read: it is a {kind} {_of_one(why)}. {remedy}")
+        else:
+            lines.append(f"{counted(len(paths), kind)} {why} are not read (such as {paths[0]}). {remedy}")
     return lines
+
+
+def _of_one(why: str) -> str:
+    """Why files are not read, said of one file."""
+    for many, one in (("that end ", "that ends "), ("that are ", "that is ")):
+        why = why.replace(many, one)
+    return why
 
 
 def near_target(target: str, unread: Sequence[Unread]) -> Unread | None:

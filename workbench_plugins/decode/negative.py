@@ -84,7 +84,7 @@ def possible(numbers: Sequence[str], system: str, beside: Sequence[str] = ()) ->
     if not found:
         raise InputError(
             f"The fusion of {name} needs the scores of its whole list.",
-            "Give the lists: workbench case has memories of recorded lists (docs/reports.md).",
+            "Give the lists: a case can hold them (docs/reports.md, `workbench case new`).",
         )
     if not 0 < len(numbers) <= MOST_NUMBERS:
         raise InputError(f"{len(numbers)} numbers cannot be tried at once.", f"Give 1 to {MOST_NUMBERS}.")
