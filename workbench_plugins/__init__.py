@@ -31,11 +31,11 @@ ROWS: dict[str, dict[str, str]] = {
         ),
         **rows(
             "workbench_plugins.engines.shipped_fusions:PIPELINES",
-            "langchain-ensemble open-webui-hybrid llamaindex-simple llamaindex-rrf llamaindex-relative "
-            "llamaindex-dist-based mem0-search graphiti-rrf graphiti-rrf+k60 txtai-rrf weaviate-relative "
-            "weaviate-ranked weaviate-max-distance elasticsearch-rrf elasticsearch-linear opensearch-minmax "
-            "opensearch-rrf qdrant-rrf qdrant-rrf+k60 qdrant-dbsf azure-hybrid anythingllm "
-            "dify-hybrid dify-hybrid-recall50",
+            "langchain-ensemble langchain-ensemble-preprocessed open-webui-hybrid llamaindex-simple "
+            "llamaindex-rrf llamaindex-relative llamaindex-dist-based mem0-search graphiti-rrf "
+            "graphiti-rrf+k60 txtai-rrf weaviate-relative weaviate-ranked weaviate-max-distance "
+            "elasticsearch-rrf elasticsearch-linear opensearch-minmax opensearch-rrf "
+            "qdrant-rrf qdrant-rrf+k60 qdrant-dbsf azure-hybrid anythingllm dify-hybrid dify-hybrid-recall50",
         ),
         **rows(
             "workbench_plugins.openclaw.releases:PIPELINES",

@@ -243,7 +243,7 @@ def _qdrant(asked: Asked, fusion: str, k: int | None = None) -> Pairs:
 
 
 PRODUCTS = {
-    "langchain-ensemble": Product("langchain-classic", _langchain),
+    "langchain-ensemble-preprocessed": Product("langchain-classic", _langchain),
     "llamaindex-simple": Product("llama-index-core", partial(_llama, mode="simple")),
     "llamaindex-rrf": Product("llama-index-core", partial(_llama, mode="reciprocal_rerank")),
     "llamaindex-relative": Product("llama-index-core", partial(_llama, mode="relative_score")),

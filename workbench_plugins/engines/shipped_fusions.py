@@ -28,6 +28,7 @@ from workbench.retrieval.scoring import Cosine
 from workbench.stop_words import STOP_WORDS
 from workbench_plugins.engines.fusions import legs_present
 from workbench_plugins.engines.presets import ENGINES, PositiveRank
+from workbench_plugins.engines.split_words import SplitWords, SplitWordsLeg
 
 TOLD = load_data(__file__)
 """What each system is: its source, what it was run against, and its stages by slot."""
@@ -221,7 +222,7 @@ KINDS: Mapping[str, Any] = {
     for one in (
         *(UnicodeWords, VectorLeg, KeywordLeg, Union, Cosine, PositiveRank, Order, MinScore, Limit),
         *(AnsweredSum, OneLeg, ScoredRankSum, WeightedSum, NearCosine, RankOfNear),
-        *(SigmoidByLength, CosineOfEach, KeywordCosine, OneOfText),
+        *(SigmoidByLength, CosineOfEach, KeywordCosine, OneOfText, SplitWords, SplitWordsLeg),
     )
 }
 
@@ -231,7 +232,7 @@ def _stages(slots: Mapping[str, Any]) -> Iterator[Stage]:
     for slot, usual in USUAL["slots"].items():
         told = slots.get(slot, {})
         if told is not None and (usual or told):
-            yield _stage({**usual, **told})
+            yield _stage(told if "kind" in told else {**usual, **told})
 
 
 def _stage(told: Mapping[str, Any]) -> Stage:
@@ -249,7 +250,7 @@ def _stage(told: Mapping[str, Any]) -> Stage:
 def _systems(name: str, told: Mapping[str, Any]) -> Iterator[Pipeline]:
     """A system, and then the system with each of its public changes."""
     source = Source(told["repository"], told["release"], told["place"], told.get("issue", ""))
-    note = " ".join((told["note"], USUAL["legs"], told["own"]))
+    note = " ".join((told["note"], told.get("legs") or USUAL["legs"], told["own"]))
     base = Pipeline(name, tuple(_stages(told["slots"])), replace(source, note=note))
     yield base
     for change, one in told.get("changes", {}).items():
