@@ -28,7 +28,7 @@ from workbench.retrieval.scoring import Cosine
 from workbench.stop_words import STOP_WORDS
 from workbench_plugins.engines.fusions import legs_present
 from workbench_plugins.engines.presets import ENGINES, PositiveRank
-from workbench_plugins.engines.split_words import SplitWords, SplitWordsLeg
+from workbench_plugins.engines.split_words import OkapiScore, SplitWordsLeg
 
 TOLD = load_data(__file__)
 """What each system is: its source, what it was run against, and its stages by slot."""
@@ -222,7 +222,7 @@ KINDS: Mapping[str, Any] = {
     for one in (
         *(UnicodeWords, VectorLeg, KeywordLeg, Union, Cosine, PositiveRank, Order, MinScore, Limit),
         *(AnsweredSum, OneLeg, ScoredRankSum, WeightedSum, NearCosine, RankOfNear),
-        *(SigmoidByLength, CosineOfEach, KeywordCosine, OneOfText, SplitWords, SplitWordsLeg),
+        *(SigmoidByLength, CosineOfEach, KeywordCosine, OneOfText, SplitWordsLeg, OkapiScore),
     )
 }
 

@@ -14,10 +14,10 @@ from typing import ClassVar
 import numpy as np
 
 from workbench.contracts import Context, Index
-from workbench.records import Clause, Floats, Hits, Leg, Query, Rows, Trace
-from workbench.retrieval.columns import PlainStage
+from workbench.records import Floats, Hits, Leg, Rows, Trace
 from workbench.retrieval.index_adapters import memoized
 from workbench.retrieval.legs import Depth, QueryLeg, no_hits, with_leg
+from workbench_plugins.engines.presets import PositiveRank
 
 K1, B = 1.5, 0.75
 """The constants of BM25Okapi."""
@@ -26,19 +26,8 @@ EPSILON = 0.25
 
 
 @dataclass(frozen=True)
-class SplitWords(PlainStage, slot="query"):
-    """The query: the question split at blanks, each word with its capitals and its punctuation."""
-
-    description: ClassVar[str] = "words = the question split at blanks, with capitals and punctuation"
-
-    def run(self, trace: Trace, context: Context) -> Trace:
-        words = trace.question.split()
-        return trace.with_changes(query=Query(tuple(map(Clause, words)), "OR"), match=" ".join(words))
-
-
-@dataclass(frozen=True)
 class SplitTexts:
-    """The words of all chunks, split at blanks: how often each stands in which text, and the lengths."""
+    """The words of chunks, split at blanks: how often each stands in which text, and the lengths."""
 
     rows: Rows
     having: dict[str, dict[int, int]]
@@ -77,10 +66,17 @@ def _weights(having: dict[str, dict[int, int]], texts: int) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
+class OkapiScore(PositiveRank, scale="bm25"):
+    """The keyword score is BM25Okapi's number, larger for a better match."""
+
+    description: ClassVar[str] = "keyword score = BM25Okapi"
+
+
+@dataclass(frozen=True)
 class SplitWordsLeg(QueryLeg):
     """The chunks with the highest BM25Okapi, as many as the depth says, even where no word matches.
 
-    Of equal scores the later chunk is first, as in the reversed argsort of BM25Retriever.
+    Equal scores are ordered by chunk id; BM25Retriever has them in the order of NumPy's unstable sort.
     """
 
     best_raw: ClassVar[tuple[float, ...]] = (1e12, 0.0)
@@ -89,7 +85,7 @@ class SplitWordsLeg(QueryLeg):
 
     @property
     def description(self) -> str:
-        return f"keyword leg: BM25Okapi of words split at blanks, also without a match, {self.depth}"
+        return f"keyword leg: BM25Okapi of the question split at blanks, also without a match, {self.depth}"
 
     def deepest(self, limit: float) -> int:
         return self.depth.of(limit)
@@ -98,14 +94,14 @@ class SplitWordsLeg(QueryLeg):
         depth = self.depth.of(context.limit)
         every = self.every(trace, context)
         found = Hits(every.rows[:depth], every.raw[:depth], larger_is_better=True)
-        return with_leg(trace, Leg(self.name, trace.match, depth, found, number=self.number))
+        return with_leg(trace, Leg(self.name, " ".join(_words(trace)), depth, found, number=self.number))
 
     def every(self, trace: Trace, context: Context) -> Hits:
         texts = _texts(context.index)
         if not texts.rows.size:
             return no_hits()
         scores = texts.scores(_words(trace))
-        order = np.argsort(scores, kind="stable")[::-1]
+        order = np.argsort(-scores, kind="stable")
         return Hits(texts.rows[order], scores[order], larger_is_better=True)
 
     def missing(self, trace: Trace, index: Index, rows: Rows) -> list[tuple[str, ...]]:
@@ -115,14 +111,16 @@ class SplitWordsLeg(QueryLeg):
 
 
 def _words(trace: Trace) -> list[str]:
-    return [clause.text for clause in trace.query.clauses] if trace.query else []
+    return trace.question.encode("utf-8", "replace").decode().split()
 
 
 def _texts(index: Index) -> SplitTexts:
     """The split texts of an index, made once for each of its generations."""
 
     def made() -> SplitTexts:
-        rows = np.sort(np.concatenate([np.empty(0, np.int64), *map(index.rows_of, index.paths())]))
-        return SplitTexts.of(rows, [chunk.text for chunk in index.chunks(rows)])
+        listed = [index.rows_of(path) for path in index.paths()]
+        rows = np.concatenate(listed) if listed else np.arange(index.size)
+        by_id = sorted(zip(index.chunks(rows), rows.tolist(), strict=True), key=lambda one: one[0].id)
+        return SplitTexts.of(np.array([row for _, row in by_id], np.int64), [one.text for one, _ in by_id])
 
     return memoized(index, SplitWordsLeg, made)
