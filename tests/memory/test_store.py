@@ -20,7 +20,7 @@ from workbench.errors import InputError
 from workbench.memory.embedding import local as embedding
 from workbench.memory.files import content_hash
 from workbench.memory.index import MemoryIndex
-from workbench.memory.store.contract import Cached, Settings, hits_of
+from workbench.memory.store.contract import Cached, Settings, hits_of, in_order
 from workbench.memory.store.scan import Scan
 from workbench.memory.store.sqlite.store import Store
 from workbench.records import Document, Hits, Passage, Vector
@@ -82,7 +82,7 @@ def test_keyword_ties_at_the_limit_go_to_the_smaller_chunk_ids(tmp_path: Path, l
 def by_vec0(index: MemoryIndex, query: Vector, limit: int) -> Hits:
     """The nearest chunks by sqlite-vec's own search."""
     asked = "SELECT chunk_id, distance FROM chunks_vec WHERE embedding MATCH ? AND k = ?"
-    return index.store.by_id(hits_of(index.store.db.execute(asked, (query.tobytes(), limit)).fetchall()))
+    return in_order(index.store, hits_of(index.store.db.execute(asked, (query.tobytes(), limit)).fetchall()))
 
 
 def test_vec0_agrees_with_the_scan(tmp_path: Path) -> None:

@@ -224,13 +224,13 @@ class MemoryIndex(OpenIndex):
         folder, file = shlex.quote(str(self.root)), Path(self.name)
         if file == default_index_path(self.root):
             return folder
-        release = self.store.indexed_as
+        release = self.store.made.indexed_as
         if release and file == default_index_path(self.root, release):
             return f"{folder} --as {release}"
         return f"{folder} --index {shlex.quote(self.name)}"
 
     def made_otherwise(self, indexing: Indexing) -> str:
-        folder = self.root or (Path(self.store.folder) if self.store.folder else None)
+        folder = self.root or (Path(self.store.made.folder) if self.store.made.folder else None)
         if folder is None:
             return ""  # made in memory, from what a case or a test gives
         found = differences(self.store, indexing, None if self.root is None else memory_root(self.root))
@@ -277,7 +277,7 @@ class MemoryIndex(OpenIndex):
         root = memory_root(self.root)
         extra = extra_paths_of(root, Path(self.store.name))
         with self.snapshot():
-            known, rules = self.store.stamps(), self.store.file_rules
+            known, rules = self.store.stamps(), self.store.made.file_rules
         return unread_files(root, known, extra, rules)
 
     @property
@@ -374,13 +374,13 @@ class MemoryIndex(OpenIndex):
     def prepare(self) -> None:
         """Computes the vectors that indexing has left for later, ahead of the search that needs them."""
         with self.snapshot():
-            if self.store.vectors_later:
+            if self.store.made.vectors_later:
                 self._refresh()
 
     def vectors(self) -> tuple[Rows, NDArray[np.float32]]:
         """The rows and their unit vectors; those that indexing has left for later are computed and kept."""
         rows, vectors = self.store.matrix()
-        if not self.store.vectors_later:
+        if not self.store.made.vectors_later:
             return rows, vectors
         every = np.sort(np.concatenate([rows[:0], *map(self.store.rows_of, self.store.stamps())]))
         missing = np.setdiff1d(every, rows)

@@ -45,12 +45,12 @@ def differences(store: IndexStore, indexing: Indexing, root: Path | None = None)
     found = []
     if made.chunker != chunker.name:
         found.append("chunker")
-    if store.file_rules != indexing.rules and not (root and _same_files(root, store, indexing)):
+    if store.made.file_rules != indexing.rules and not (root and _same_files(root, store, indexing)):
         found.append("files")
     reading = reading_of(made.revision)
     if indexing.reading and reading is not None and reading.name != indexing.reading:
         found.append("reading of long chunks")
-    if store.ties_by_row != indexing.ties_by_row:
+    if store.made.ties_by_row != indexing.ties_by_row:
         found.append("order of equal hits")
     return found
 
@@ -58,7 +58,7 @@ def differences(store: IndexStore, indexing: Indexing, root: Path | None = None)
 def _same_files(root: Path, store: IndexStore, indexing: Indexing) -> bool:
     extra = extra_paths_of(root, Path(store.name))
     try:
-        return list_files(root, extra, store.file_rules) == list_files(root, extra, indexing.rules)
+        return list_files(root, extra, store.made.file_rules) == list_files(root, extra, indexing.rules)
     except InputError:  # by one of the rules there is no file
         return False
 

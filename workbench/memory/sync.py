@@ -281,7 +281,7 @@ def outdated(
     """
     root = memory_root(folder)
     with index.snapshot():
-        known, rules = index.store.stamps(), index.store.file_rules
+        known, rules = index.store.stamps(), index.store.made.file_rules
     given = (MemoryFolder(root, extra_paths_of(root, Path(index.store.name)), rules), *sources)
     there = listed(given)
     changed = [path for path, (_, look) in there.items() if path in known and known[path].look != look]
@@ -371,7 +371,7 @@ def _update(place: IndexPlace, work: Work) -> None:
         check_same(store, work.settings)
         known = store.stamps()
         _check_extra(place, known, work)
-        store.describe(folder=store.folder or work.chosen.memory)
+        store.made.describe(folder=store.made.folder or work.chosen.memory)
         plan = _planned(work, known, staged)
         remember(Path(place.name), work.chosen)
         _carry_out(plan, work, store)
@@ -394,7 +394,7 @@ def _rebuild(place: IndexPlace, work: Work) -> None:
         staged = Staged(file)
         plan = _planned(work, {}, staged)
         with place.rebuilding(work.settings) as store:
-            store.describe(folder=work.chosen.memory)
+            store.made.describe(folder=work.chosen.memory)
             _carry_out(plan, work, store)
             remember(Path(place.name), work.chosen)
 
@@ -444,7 +444,9 @@ def _carry_out(plan: Plan, work: Work, store: IndexStore) -> None:
     store.vector_source = (
         work.vector_source or store.vector_source or next(iter(SHIPPED_VECTORS.values()), None)
     )
-    store.describe(file_rules=work.like.rules, ties_by_row=work.like.ties_by_row, indexed_as=work.like.name)
+    store.made.describe(
+        file_rules=work.like.rules, ties_by_row=work.like.ties_by_row, indexed_as=work.like.name
+    )
     if plan.touched:
         store.restamp(plan.touched)
     with progress(plan.changed.count, "indexing", "files") as done:
@@ -452,7 +454,7 @@ def _carry_out(plan: Plan, work: Work, store: IndexStore) -> None:
         for group in _groups(cuts, cached_embedding.texts_in_flight(work.embedder)):
             vectors = _vectors(group, work, store)
             with store.writing():
-                store.describe(vectors_later=bool(summary.later))
+                store.made.describe(vectors_later=bool(summary.later))
                 for document, passages in group:
                     store.replace(document, passages, [vectors[p.hash] for p in passages])
             for document, passages in group:

@@ -255,7 +255,7 @@ def _info(path: Path) -> IndexInfo:
     try:
         with Store.open(path) as store, store.reading():
             files = len(store.stamps())
-            return IndexInfo(path.name, store.folder, size, age, files, indexed_as=store.indexed_as)
+            return IndexInfo(path.name, store.made.folder, size, age, files, indexed_as=store.made.indexed_as)
     except WorkbenchError as error:
         return IndexInfo(path.name, "", size, age, 0, error.problem)
 

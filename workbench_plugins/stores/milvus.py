@@ -43,6 +43,8 @@ from workbench.memory.store.contract import (
     Settings,
     Stamp,
     hits_of,
+    in_order,
+    keyed,
 )
 from workbench.records import Chunk, Clause, Document, Hits, Passage, Query, Rows, Vector
 from workbench_plugins.stores.meaning import Row, has_words, meaning
@@ -620,7 +622,7 @@ class MilvusStore(MilvusSession, IndexStore):
 
     def keys(self) -> list[str]:
         found = sorted((row["id"], row["key"]) for row in self._all(["id", "key"]))
-        by_row = self.ties_by_row
+        by_row = self.made.ties_by_row
         return [f"{row:020d}" if by_row else key for row, key in found]
 
     def _all(self, fields: Sequence[str]) -> list[dict[str, Any]]:
@@ -671,7 +673,7 @@ class MilvusStore(MilvusSession, IndexStore):
         fields = ["id", "key", *(["text"] if query is not None else [])]
         chunks = {row["id"]: row for row in self._with_ids("chunks", (row for row, _ in found), fields)}
         kept = [one for one in found if query is None or matches(query, str(chunks[one[0]]["text"]))]
-        by_row = self.ties_by_row
+        by_row = self.made.ties_by_row
         return sorted(kept, key=lambda one: (-abs(one[1]), one[0] if by_row else chunks[one[0]]["key"]))
 
     def _expanded(self, clause: Clause) -> str:
@@ -690,7 +692,7 @@ class MilvusStore(MilvusSession, IndexStore):
         self._in_time()
         asked = query.astype(np.float32).tolist()
         found = self.nearest(self.collection("chunks"), "dense", asked, "COSINE", self._seen(), limit)
-        return self.by_id(hits_of([(row, 1.0 - cosine) for row, cosine in found]))
+        return in_order(self, hits_of([(row, 1.0 - cosine) for row, cosine in found]))
 
     # Writing
 
@@ -705,7 +707,7 @@ class MilvusStore(MilvusSession, IndexStore):
             }
             common |= {"added": now, "removed": FOREVER}
             chunks: list[dict[str, Any]] = []
-            for key, (one, (vector, share)) in self.keyed(document, passages, cached).items():
+            for key, (one, (vector, share)) in keyed(self, document, passages, cached).items():
                 if len(one.text.encode()) > LONGEST_TEXT:
                     raise InputError(
                         f"A chunk of {document.path} has more than {LONGEST_TEXT:,} bytes, which Milvus "

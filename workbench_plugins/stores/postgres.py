@@ -40,6 +40,8 @@ from workbench.memory.store.contract import (
     Settings,
     Stamp,
     hits_of,
+    in_order,
+    keyed,
     stopped_after,
 )
 from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vector
@@ -509,7 +511,7 @@ class PostgresStore(Session, IndexStore):
         if self.busy:
             yield
             return
-        with self.putting_off(super().reading()):
+        with self.postponed.while_reading(super().reading()):
             yield
 
     # Reading
@@ -549,7 +551,7 @@ class PostgresStore(Session, IndexStore):
         return np.array([row for (row,) in found], np.int64)
 
     def keys(self) -> list[str]:
-        key = "lpad(id::text, 20, '0')" if self.ties_by_row else "key"
+        key = "lpad(id::text, 20, '0')" if self.made.ties_by_row else "key"
         return [key for (key,) in self.execute(f"SELECT {key} FROM chunks ORDER BY id")]
 
     def matrix(self) -> tuple[Rows, NDArray[np.float32]]:
@@ -572,7 +574,7 @@ class PostgresStore(Session, IndexStore):
 
         Raises InputError for an expression that PostgreSQL cannot read.
         """
-        names = {"table": "chunks", "function": "to_tsquery", "tie": "id" if self.ties_by_row else KEY}
+        names = {"table": "chunks", "function": "to_tsquery", "tie": "id" if self.made.ties_by_row else KEY}
         return _matching(self, self.address.config, tsquery(query), self.address.rank, limit, **names)
 
     def nearest_by_engine(self, query: Vector, limit: int) -> Hits | None:
@@ -584,7 +586,7 @@ class PostgresStore(Session, IndexStore):
             for name, value in SEARCHED[self.address.vectors].items():
                 self.db.execute("SELECT set_config(%s, %s, true)", (name, value.format(ef=self.address.ef)))
             found = self.db.execute(NEAREST_SQL[self.address.vectors].encode(), (vector, limit)).fetchall()
-        return self.by_id(hits_of(found))
+        return in_order(self, hits_of(found))
 
     # Writing
 
@@ -601,7 +603,7 @@ class PostgresStore(Session, IndexStore):
                 "embedding) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)",
                 [
                     (key, document_id, *PLACED(one), *_stored(one.text), share, vector.astype(np.float32))
-                    for key, (one, (vector, share)) in self.keyed(document, passages, cached).items()
+                    for key, (one, (vector, share)) in keyed(self, document, passages, cached).items()
                 ],
             )
             self._advance()
@@ -639,10 +641,10 @@ class PostgresStore(Session, IndexStore):
             (settings.model, settings.revision, role, wanted, 4 * settings.dimensions),
         )
         found = {hash_: Cached(np.frombuffer(blob, np.float32), share) for hash_, blob, share in rows}
-        return found | self.waiting(settings, role, wanted)
+        return found | self.postponed.known(settings, role, wanted)
 
     def remember(self, settings: Settings, role: str, found: Mapping[str, Cached]) -> None:
-        if self.put_off(settings, role, found):
+        if self.postponed.take(settings, role, found):
             return
         with self.writing():
             self.execute_many(

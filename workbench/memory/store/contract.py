@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, astuple, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -226,62 +227,9 @@ class IndexStore(ABC):
         return int(text)
 
     @property
-    def folder(self) -> str:
-        """The memory's folder, empty in an index that does not say."""
-        return self.meta("folder")
-
-    @property
-    def file_rules(self) -> FileRules:
-        """Which files of the folder are indexed."""
-        try:
-            known = json.loads(self.meta("file_rules") or "{}")
-            return FileRules(**{**known, "heads": tuple(known["heads"])}) if known else GENERAL
-        except (InputError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            raise self.damaged("it does not say which files it has") from None
-
-    @property
-    def ties_by_row(self) -> bool:
-        """Whether hits with equal numbers come in the order in which they were stored, not of their ids."""
-        return self.meta("ties_by_row") == "yes"
-
-    @property
-    def indexed_as(self) -> str:
-        """The release that indexes as this index was made, such as openclaw-2026.9.6; empty for none."""
-        return self.meta("indexed_as")
-
-    @property
-    def vectors_later(self) -> bool:
-        """Whether chunks may have no vector yet, since nothing has asked for theirs."""
-        return self.meta("vectors_later") == "yes"
-
-    def describe(
-        self,
-        folder: str | None = None,
-        file_rules: FileRules | None = None,
-        ties_by_row: bool | None = None,
-        vectors_later: bool = False,
-        indexed_as: str | None = None,
-    ) -> None:
-        """Keeps how the folder was read; None leaves a value as it is.
-
-        With `ties_by_row`, hits with equal numbers come in the order in which they were stored. With
-        `vectors_later`, chunks without a vector are no damage from now on. `indexed_as` names the release
-        whose way of indexing was chosen.
-        """
-        wanted = {
-            "vectors_later": "yes" if vectors_later else None,
-            "folder": folder,
-            "indexed_as": indexed_as,
-            "file_rules": json.dumps(asdict(file_rules))
-            if file_rules not in (None, self.file_rules)
-            else None,
-            "ties_by_row": None if ties_by_row is None else ("yes" if ties_by_row else ""),
-        }
-        changed = {key: value for key, value in wanted.items() if value not in (None, self.meta(key))}
-        if changed:
-            with self.writing():
-                for key, value in changed.items():
-                    self.set_meta(key, value)
+    def made(self) -> Made:
+        """How the folder was read when this index was made."""
+        return Made(self)
 
     # Connections and transactions
 
@@ -353,14 +301,6 @@ class IndexStore(ABC):
     def matrix(self) -> tuple[Rows, NDArray[np.float32]]:
         """All rows and their unit vectors, in row order: shapes (n,) and (n, dimensions)."""
 
-    def by_id(self, hits: Hits) -> Hits:
-        """The hits by (number, chunk id), or by (number, row) as `ties_by_row` says."""
-        keys: NDArray[Any] = hits.rows
-        if len(set(hits.raw.tolist())) < hits.raw.size and not self.ties_by_row:
-            keys = np.array([chunk.id for chunk in self.chunks(hits.rows)], np.str_)
-        order = np.lexsort((keys, hits.raw))
-        return replace(hits, rows=hits.rows[order], raw=hits.raw[order])
-
     # Searching
 
     @abstractmethod
@@ -395,20 +335,6 @@ class IndexStore(ABC):
     def replace(self, document: Document, passages: Sequence[Passage], cached: Sequence[Cached]) -> None:
         """Stores the document with exactly these passages and vectors, in one transaction."""
 
-    def keyed(
-        self, document: Document, passages: Sequence[Passage], cached: Sequence[Cached]
-    ) -> dict[str, tuple[Passage, Cached]]:
-        """The passages and their vectors by chunk id, in the document's order.
-
-        Two passages with the same lines and text are one chunk; a very long repetitive line has such.
-        """
-        model, found = self.settings.model, dict[str, tuple[Passage, Cached]]()
-        for passage, vector in zip(passages, cached, strict=True):
-            lines = passage.start_line, passage.end_line
-            key = chunk_id(document.source, document.path, *lines, passage.hash, model)
-            found.setdefault(key, (passage, vector))
-        return found
-
     @abstractmethod
     def delete(self, path: str) -> None:
         """Removes a document and its chunks."""
@@ -431,13 +357,87 @@ class IndexStore(ABC):
     def remember(self, settings: Settings, role: str, found: Mapping[str, Cached]) -> None:
         """Keeps vectors by model, revision, role, and the hash of their exact text."""
 
-    # What is remembered while one state is read, for a store that cannot write then
+    @cached_property
+    def postponed(self) -> Postponed:
+        """The vectors that are remembered while one state is read, for a store that cannot write then."""
+        return Postponed(self)
 
-    _waiting: dict[tuple[Settings, str], dict[str, Cached]] | None = None
+
+class Made:
+    """How a folder was read when its index was made, in the table of keys and values of a store."""
+
+    def __init__(self, store: IndexStore) -> None:
+        self._store = store
+
+    @property
+    def folder(self) -> str:
+        """The memory's folder, empty in an index that does not say."""
+        return self._store.meta("folder")
+
+    @property
+    def file_rules(self) -> FileRules:
+        """Which files of the folder are indexed."""
+        try:
+            known = json.loads(self._store.meta("file_rules") or "{}")
+            return FileRules(**{**known, "heads": tuple(known["heads"])}) if known else GENERAL
+        except (InputError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            raise self._store.damaged("it does not say which files it has") from None
+
+    @property
+    def ties_by_row(self) -> bool:
+        """Whether hits with equal numbers come in the order in which they were stored, not of their ids."""
+        return self._store.meta("ties_by_row") == "yes"
+
+    @property
+    def indexed_as(self) -> str:
+        """The release that indexes as this index was made, such as openclaw-2026.9.6; empty for none."""
+        return self._store.meta("indexed_as")
+
+    @property
+    def vectors_later(self) -> bool:
+        """Whether chunks may have no vector yet, since nothing has asked for theirs."""
+        return self._store.meta("vectors_later") == "yes"
+
+    def describe(
+        self,
+        folder: str | None = None,
+        file_rules: FileRules | None = None,
+        ties_by_row: bool | None = None,
+        vectors_later: bool = False,
+        indexed_as: str | None = None,
+    ) -> None:
+        """Keeps how the folder was read; None leaves a value as it is.
+
+        With `ties_by_row`, hits with equal numbers come in the order in which they were stored. With
+        `vectors_later`, chunks without a vector are no damage from now on. `indexed_as` names the release
+        whose way of indexing was chosen.
+        """
+        rules = None if file_rules in (None, self.file_rules) else json.dumps(asdict(file_rules))
+        wanted = {
+            "vectors_later": "yes" if vectors_later else None,
+            "folder": folder,
+            "indexed_as": indexed_as,
+            "file_rules": rules,
+            "ties_by_row": None if ties_by_row is None else ("yes" if ties_by_row else ""),
+        }
+        store = self._store
+        changed = {key: value for key, value in wanted.items() if value not in (None, store.meta(key))}
+        if changed:
+            with store.writing():
+                for key, value in changed.items():
+                    store.set_meta(key, value)
+
+
+class Postponed:
+    """A queue of vectors that are remembered while one state of a store is read, and written at its end."""
+
+    def __init__(self, store: IndexStore) -> None:
+        self._store = store
+        self._waiting: dict[tuple[Settings, str], dict[str, Cached]] | None = None
 
     @contextmanager
-    def putting_off(self, reading: AbstractContextManager[None]) -> Iterator[None]:
-        """Reads one state; what `put_off` takes meanwhile is written at the end, if the store can be written.
+    def while_reading(self, reading: AbstractContextManager[None]) -> Iterator[None]:
+        """Reads one state; what `take` gets meanwhile is written at the end, if the store can be written.
 
         A question that has been answered does not fail because the cache has no room.
         """
@@ -448,22 +448,46 @@ class IndexStore(ABC):
             found = self._waiting
         finally:
             self._waiting = None
-        if found and self.writable:
+        if found and self._store.writable:
             with suppress(UnwritableError):
                 for (settings, role), vectors in found.items():
-                    self.remember(settings, role, vectors)
+                    self._store.remember(settings, role, vectors)
 
-    def put_off(self, settings: Settings, role: str, found: Mapping[str, Cached]) -> bool:
+    def take(self, settings: Settings, role: str, found: Mapping[str, Cached]) -> bool:
         """Whether these vectors wait for the end of the reading; False when nothing is being read."""
         if self._waiting is None:
             return False
         self._waiting.setdefault((settings, role), {}).update(found)
         return True
 
-    def waiting(self, settings: Settings, role: str, wanted: Sequence[str]) -> dict[str, Cached]:
+    def known(self, settings: Settings, role: str, wanted: Sequence[str]) -> dict[str, Cached]:
         """The vectors of these text hashes that are not written yet."""
         found = (self._waiting or {}).get((settings, role), {})
         return {hash_: found[hash_] for hash_ in wanted if hash_ in found}
+
+
+def in_order(store: IndexStore, hits: Hits) -> Hits:
+    """The hits by (number, chunk id), or by (number, row) as the store's `made.ties_by_row` says."""
+    keys: NDArray[Any] = hits.rows
+    if len(set(hits.raw.tolist())) < hits.raw.size and not store.made.ties_by_row:
+        keys = np.array([chunk.id for chunk in store.chunks(hits.rows)], np.str_)
+    order = np.lexsort((keys, hits.raw))
+    return replace(hits, rows=hits.rows[order], raw=hits.raw[order])
+
+
+def keyed(
+    store: IndexStore, document: Document, passages: Sequence[Passage], cached: Sequence[Cached]
+) -> dict[str, tuple[Passage, Cached]]:
+    """The passages and their vectors by chunk id, in the document's order.
+
+    Two passages with the same lines and text are one chunk; a very long repetitive line has such.
+    """
+    model, found = store.settings.model, dict[str, tuple[Passage, Cached]]()
+    for passage, vector in zip(passages, cached, strict=True):
+        lines = passage.start_line, passage.end_line
+        key = chunk_id(document.source, document.path, *lines, passage.hash, model)
+        found.setdefault(key, (passage, vector))
+    return found
 
 
 class IndexPlace(ABC):

@@ -31,6 +31,8 @@ from workbench.memory.store.contract import (
     Settings,
     Stamp,
     hits_of,
+    in_order,
+    keyed,
     settings_in,
     stopped_after,
 )
@@ -277,7 +279,7 @@ class Store(IndexStore):
         if self.busy:
             yield
             return
-        with self.putting_off(self._one_state()):
+        with self.postponed.while_reading(self._one_state()):
             yield
 
     @contextmanager
@@ -324,7 +326,7 @@ class Store(IndexStore):
             )
             document_id = self.db.last_insert_rowid()
             stored = []
-            for key, (passage, one) in self.keyed(document, passages, cached).items():
+            for key, (passage, one) in keyed(self, document, passages, cached).items():
                 # Without RETURNING: SQLite opens a savepoint for that, and FTS5 writes its terms at each one.
                 self.db.execute(INSERT_CHUNK, (key, document_id, *PLACED(passage), one.read_share))
                 stored.append((self.db.last_insert_rowid(), passage.text, one.vector.tobytes()))
@@ -388,9 +390,9 @@ class Store(IndexStore):
         match = self.compiled(query)
         found = self.db.execute(KEYWORD_SQL, (match, limit + 1)).fetchall()
         if len(found) > limit and found[limit][1] == found[limit - 1][1]:
-            sql = KEYWORD_TIES_SQL.format(tie="chunks.id" if self.ties_by_row else "chunks.key")
+            sql = KEYWORD_TIES_SQL.format(tie="chunks.id" if self.made.ties_by_row else "chunks.key")
             found = self.db.execute(sql, (match, found[limit][1], limit)).fetchall()
-        return self.by_id(hits_of(found[:limit]))
+        return in_order(self, hits_of(found[:limit]))
 
     def postings(self) -> SQLitePostings:
         """FTS5's postings of the chunks."""
@@ -405,7 +407,7 @@ class Store(IndexStore):
         vectors = joined.reshape(-1, self.settings.dimensions).copy()
         if not np.isfinite(vectors).all():
             raise self.damaged("a vector has a number that is not finite")
-        if len(found) > self.size or (len(found) < self.size and not self.vectors_later):
+        if len(found) > self.size or (len(found) < self.size and not self.made.vectors_later):
             raise self.damaged(f"it has {self.size} chunks and {len(found)} vectors")
         return np.array([row for row, _ in found], np.int64), vectors
 
@@ -422,7 +424,7 @@ class Store(IndexStore):
         rows, far = [row for row, _ in proposed], [distance for _, distance in proposed]
         found: list[Any] = self.db.execute(VECTORS_SQL, (json.dumps(rows),)).fetchall()
         vectors = np.frombuffer(b"".join(blob for _, blob in found), np.float32).reshape(-1, query.size)
-        hits = self.by_id(exact_hits(np.array([row for row, _ in found], np.int64), vectors, query))
+        hits = in_order(self, exact_hits(np.array([row for row, _ in found], np.int64), vectors, query))
         # A chunk that is not proposed is at least as far as the last one that is, up to rounding.
         if None in far or not np.isfinite(vectors).all() or far[-1] - hits.raw[limit - 1] < VEC0_ROUNDING:
             return None
@@ -430,7 +432,7 @@ class Store(IndexStore):
 
     def keys(self) -> list[str]:
         """What equal hits are ordered by, in row order: the chunk ids, or with `ties_by_row` the rows."""
-        key = "printf('%020d', id)" if self.ties_by_row else "key"
+        key = "printf('%020d', id)" if self.made.ties_by_row else "key"
         return [key for (key,) in self.db.execute(f"SELECT {key} FROM chunks ORDER BY id")]
 
     def documents(self) -> list[Document]:
@@ -466,7 +468,7 @@ class Store(IndexStore):
             if role == "passage" and _same_vectors(settings, self.settings):
                 lacking = json.dumps([one for one in wanted if one not in found])
                 found |= _vectors(self.db.execute(OF_CHUNKS, (lacking,)))
-        return found | self.waiting(settings, role, wanted)
+        return found | self.postponed.known(settings, role, wanted)
 
     def drop_stored(self, hashes: Sequence[str]) -> None:
         """Removes the vectors of texts that are stored with their chunks, within `writing`."""
@@ -474,7 +476,7 @@ class Store(IndexStore):
         self.db.execute(DROP_STORED, (made.model, made.revision, json.dumps(hashes)))
 
     def remember(self, settings: Settings, role: str, found: Mapping[str, Cached]) -> None:
-        if self.put_off(settings, role, found):
+        if self.postponed.take(settings, role, found):
             return
         with self.writing():
             self.db.executemany(
