@@ -18,12 +18,14 @@ from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.memory.embedding.local import ToyEmbedder
 from workbench.memory.index import MemoryIndex, OpenIndex
-from workbench.memory.sources import LineChunker, sizes_in
+from workbench.memory.sources import Chunker, LineChunker, chunker_of_file, sizes_in
+from workbench.memory.store.contract import IndexStore
 from workbench.records import Chunk, Trace, Vector
 from workbench.registry import has_feature
 from workbench.retrieval.index_adapters import innermost
 from workbench.retrieval.pipeline import Pipeline, Source
 from workbench.safe_text import counted
+from workbench.systems.catalogue import INDEXINGS
 from workbench_plugins.cases import SUFFIX
 from workbench_plugins.cases.case_index import Numbers, packed
 from workbench_plugins.cases.model import (
@@ -134,7 +136,7 @@ def carried(
             "Open the memory with workbench.open, or index its folder.",
         )
     store = inner.store if isinstance(inner, MemoryIndex) else None
-    chunker = _line_chunker(store.settings.chunker if store else "")
+    chunker, named = _chunker(store)
     numbered, known = inner.vectors()
     by_row = dict(zip(numbered.tolist(), known, strict=True))
     rows = {path: inner.rows_of(path) for path in inner.paths()}
@@ -164,8 +166,8 @@ def carried(
     memory = CaseMemory(
         notes=notes,
         annotations="stored" if annotations else "read",
-        chunker=CaseChunker(tokens=chunker.tokens, overlap=chunker.overlap),
-        ties="stored order" if getattr(store, "ties_by_row", False) else "chunk id",
+        chunker=named,
+        ties="stored order" if store is not None and store.made.ties_by_row else "chunk id",
     )
     axes = inner.embedder.axes if isinstance(inner.embedder, ToyEmbedder) else None
     model = CaseModel(
@@ -203,11 +205,19 @@ def _packed(vector: Vector | None, path: str, numbers: Numbers) -> str:
     return packed(vector, numbers)
 
 
-def _line_chunker(name: str) -> LineChunker:
-    """The line chunker of that name; the default one for another chunker, whose passages are then written."""
+def _chunker(store: IndexStore | None) -> tuple[Chunker, CaseChunker]:
+    """The chunker of an index, and how a case names it: that of a release, or a line chunker.
+
+    It is the default one for another chunker, whose passages are then written.
+    """
+    name = store.settings.chunker if store else ""
+    release = store.made.indexed_as if store else ""
+    if release in INDEXINGS and INDEXINGS[release].chunker.name == name:
+        return INDEXINGS[release].chunker, CaseChunker(release=release)
     sizes = sizes_in(name)
     made = LineChunker(*sizes) if sizes else LineChunker()
-    return made if made.name == name else LineChunker()
+    made = made if made.name == name else LineChunker()
+    return made, CaseChunker(tokens=made.tokens, overlap=made.overlap)
 
 
 def _note(
@@ -215,13 +225,14 @@ def _note(
     found: tuple[str, str] | None,
     chunks: Sequence[Chunk],
     given: list[CasePassage],
-    chunker: LineChunker,
+    chunker: Chunker,
 ) -> CaseNote:
     """A note as its text, if that is cut into these chunks, and otherwise as its passages."""
     source, text = found or (chunks[0].source if chunks else "memory", "")
     kind: Literal["memory", "sessions"] = "sessions" if source == "sessions" else "memory"
     here = [(one.text, one.start_line, one.end_line) for one in chunks]
-    cut = [(one.text, one.start_line, one.end_line) for one in chunker.chunk(text) if one.text.strip()]
+    again = chunker_of_file(chunker, path).chunk(text)
+    cut = [(one.text, one.start_line, one.end_line) for one in again if one.text.strip()]
     if found and cut == here and not any(one.annotations for one in given):
         more = any(one != CasePassage() for one in given)
         return CaseNote(path=path, source=kind, text=text, passages=given if more else None)
