@@ -9,17 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import apsw
 
 from workbench.errors import StorageError
+from workbench.memory.guard import LONGEST_VALUE, WRONG
 from workbench.memory.store.contract import DamagedError
 from workbench.memory.store.sqlite.database import (
     connect_empty,
     connect_existing,
     connect_new,
+    damaged,
     wrong_checksum,
 )
 
@@ -42,6 +45,10 @@ OLD_PASSAGES = "SELECT key, payload FROM passages"
 """What a file of version 1 has, too."""
 
 
+DELETE = "Delete it: the next search makes it anew."
+"""The remedy for a file whose checksums fit: a rebuild of the index would keep it."""
+
+
 class DamagedPassagesError(StorageError):
     """A file of passages does not hold what was written into it."""
 
@@ -59,8 +66,12 @@ class PassageFile:
                 self._create(path, [])
             else:
                 self.db = connect_existing(path)
+                self.db.limit(apsw.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
                 if self.db.pragma("user_version") != VERSION:
                     self._create_from_older(path)
+                elif _schema(self.db) != _own_schema():
+                    self.db.close()
+                    raise damaged(path, "it has other tables than were written")
 
     def _create(self, path: Path, kept: Iterable[tuple[str, bytes]]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -82,15 +93,24 @@ class PassageFile:
         """Turns SQLite's errors inside the block into a StorageError that names the file and the remedy."""
         try:
             yield
+        except DamagedPassagesError:
+            raise
         except (apsw.CorruptError, apsw.NotADBError, apsw.IOError, DamagedError) as error:
             if isinstance(error, apsw.IOError) and not wrong_checksum(error):
                 raise self._unusable(error) from error
-            raise DamagedPassagesError(
-                f"The file of word vectors {self.path} is damaged: it has other bytes than were written.",
-                "Make it anew: workbench index FOLDER --rebuild",
-            ) from error
+            raise self.damaged("Make it anew: workbench index FOLDER --rebuild") from error
+        except apsw.TooBigError as error:
+            raise self.damaged() from error
         except (apsw.Error, OSError, StorageError) as error:
             raise self._unusable(error) from error
+        except WRONG as error:  # the file comes from elsewhere, and has other values than are written here
+            raise self.damaged() from error
+
+    def damaged(self, remedy: str = DELETE) -> DamagedPassagesError:
+        """The error for a file with other bytes than were written."""
+        return DamagedPassagesError(
+            f"The file of word vectors {self.path} is damaged: it has other bytes than were written.", remedy
+        )
 
     def _unusable(self, error: Exception) -> StorageError:
         return StorageError(
@@ -154,6 +174,21 @@ class PassageFile:
     def close(self) -> None:
         """Closes the file."""
         self.db.close()
+
+
+def _schema(db: apsw.Connection) -> list[tuple[Any, ...]]:
+    return sorted(db.execute("SELECT type, name, ifnull(sql, '') FROM sqlite_schema"))
+
+
+@cache
+def _own_schema() -> list[tuple[Any, ...]]:
+    """The tables of such a file; another one could have a view, which runs a query whenever it is read."""
+    db = connect_empty()
+    try:
+        db.execute(SCHEMA)
+        return _schema(db)
+    finally:
+        db.close()
 
 
 def made_anew(path: Path) -> None:

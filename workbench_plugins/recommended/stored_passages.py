@@ -46,6 +46,8 @@ from workbench_plugins.recommended.stored_stems import (
 )
 from workbench_plugins.recommended.words import means, packed_width
 
+MOST_ROWS = 2**27
+"""The largest number of a chunk for which a list of all numbers is made."""
 AT_ONCE = 16_384
 """Chunks whose stems are counted before they are written."""
 
@@ -150,7 +152,8 @@ class StoredPassages:
 
         A file that cannot be written, or is of a later state of the index, stays as it is.
         """
-        later = int(self.file.state("stems") or 0) > self.index.generation
+        with self.file.plain_errors():
+            later = int(self.file.state("stems") or 0) > self.index.generation
         if later or self.file.db.readonly("main"):
             return []
         try:
@@ -285,6 +288,8 @@ class StoredPassages:
         order = np.argsort(ids)
         owners = np.repeat(np.arange(len(files)), [one.size for one in files])
         lengths = _joined(one.chunk_lengths for one in files)
+        if not rows.size == ids.size == lengths.size == self.index.size or rows.max(initial=0) > MOST_ROWS:
+            raise self.file.damaged()
         places = _places(np.array([one.number for one in files], np.int64))
         dimensions = 0 if self.embedder is None else self.embedder.dimensions
         return Passages(
@@ -361,13 +366,11 @@ class StoredWords:
         if owner not in self._known:
             key = self._files[owner].key
             payload = self._file.known([key]).get(key)
-            read = None if payload is None else WordsRead.unpacked(payload)
-            if read is None:
-                raise StorageError(
-                    f"The file of word vectors {self._file.path} lacks those of {self._files[owner].path}.",
-                    "Delete it: it is made anew.",
-                )
-            self._known[owner] = read.as_codes
+            with self._file.plain_errors():
+                read = None if payload is None else WordsRead.unpacked(payload)
+                if read is None or read.as_codes.passages.size <= self._files[owner].size:
+                    raise self._file.damaged()
+                self._known[owner] = read.as_codes
         return self._known[owner]
 
     def means(self, dimensions: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
@@ -376,8 +379,8 @@ class StoredWords:
             found = {
                 file: (has, vectors) for file, has, vectors in self._file.db.execute("SELECT * FROM means")
             }
-        each = [found[one.number] for one in self._files]
-        has = np.frombuffer(b"".join(one for one, _ in each), bool)
-        vectors = np.frombuffer(b"".join(one for _, one in each), np.float32).reshape(-1, dimensions)
-        places = np.argsort(self._order)[has]
-        return places, vectors if has.all() else vectors[has]
+            each = [found[one.number] for one in self._files]
+            has = np.frombuffer(b"".join(one for one, _ in each), bool)
+            vectors = np.frombuffer(b"".join(one for _, one in each), np.float32).reshape(-1, dimensions)
+            places = np.argsort(self._order)[has]
+            return places, vectors if has.all() else vectors[has]
