@@ -128,7 +128,7 @@ def run(path: Path, bar: tqdm[Any]) -> Lesson:
         timeout=SECONDS_A_CELL,
         startup_timeout=SECONDS_A_CELL,
         iopub_timeout=60,
-        store_widget_state=False,
+        store_widget_state=True,  # nbclient needs it for a cell whose output is a widget of ipywidgets
         resources={"metadata": {"path": str(path.parent)}},
         extra_arguments=KERNEL,
         on_cell_execute=begin,
@@ -140,6 +140,7 @@ def run(path: Path, bar: tqdm[Any]) -> Lesson:
         source = "".join(f"    {line}\n" for line in started[-1].source.splitlines())
         place = f"{name}.ipynb, In [{len(started)}]"
         raise FailedError(f"{place} failed:\n{source}{_reason(error)}") from None
+    notebook.metadata.pop("widgets", None)
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if FIGURE in output.get("data", {}):
