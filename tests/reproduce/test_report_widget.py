@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+import uvicorn
 
-from tests.browser import CHROMIUM, FLAGS, needs_chromium
-from workbench_plugins.reproduce import report_widget
+from tests import world
+from tests.browser import browsing, free_port, needs_chromium
+from workbench.errors import InputError
+from workbench_plugins.explore.page import Desk
+from workbench_plugins.explore.page_server import Server
 from workbench_plugins.reproduce.report_widget import ReportReader
 
 TEXT = """# The search <b>finds nothing</b> 🙂
@@ -28,13 +30,38 @@ def test_a_click_takes_a_fact_away_and_a_selection_makes_one() -> None:
     place = [one.kind for one in reader.report.facts].index("question")
     reader.reject(place)
     assert reader.report.of("question") == []
-    assert reader.verdict["kind"] == "needs"
+    assert reader.data["verdict"]["kind"] == "needs"
     start = TEXT.index("red kettle")
     reader.add("question", start, start + len("red kettle"))
     (asked,) = reader.report.of("question")
     assert (asked.value, asked.line, asked.source) == ("red kettle", 4, "given")
+    assert reader.question == "red kettle"
     reader.add("symptom", 0, 3, "order")
-    assert reader.report.symptom == "order"
+    assert (reader.report.symptom, reader.happened) == ("order", "order")
+
+
+def test_the_form_puts_what_is_typed_in_place_of_what_was_read() -> None:
+    reader = ReportReader(TEXT)
+    assert (reader.question, reader.system) == ("kettle", "openclaw-2026.2.13")
+    reader.settings = {"question": "red kettle", "target": "kettle.md", "parameters": "min_score=0.3, k=60"}
+    (asked,) = reader.report.of("question")
+    assert (asked.value, asked.source) == ("red kettle", "given")
+    assert reader.report.value("target") == "kettle.md"
+    assert reader.report.settings == {"min_score": "0.3", "k": "60"}
+    reader.system = "bm-head"
+    assert (reader.report.system.name, reader.report.system.exact) == ("bm-head", True)
+    reader.question = ""
+    assert reader.report.of("question") == []
+    before = reader.report
+    for wrong in ({"parameters": "k"}, {"system": "nosuch"}, {"happened": "rain"}):
+        with pytest.raises(InputError):
+            reader.settings = wrong
+    assert reader.report == before
+
+
+def test_a_report_without_a_word_is_refused() -> None:
+    with pytest.raises(InputError):
+        ReportReader(" ")
 
 
 @pytest.mark.parametrize(
@@ -52,83 +79,71 @@ def test_a_click_takes_a_fact_away_and_a_selection_makes_one() -> None:
 def test_what_the_page_may_not_send_changes_nothing(sent: dict[str, Any]) -> None:
     reader = ReportReader(TEXT)
     before = reader.report
-    reader._hear(None, sent, None)
+    reader.pressed(sent)
     assert reader.report is before
 
 
 def test_the_pieces_are_the_report_without_its_secrets() -> None:
-    pieces = ReportReader(TEXT).pieces
+    pieces = ReportReader(TEXT).data["pieces"]
     shown = "".join(one["text"] for one in pieces)
     assert "hunter2" not in shown
     assert shown == TEXT.replace("hunter2hunter2", "…")
 
 
-@pytest.fixture
-def page() -> Iterator[Page]:
-    with sync_playwright() as play, play.chromium.launch(executable_path=CHROMIUM, args=FLAGS) as browser:
-        yield browser.new_page()
-
-
-def shown(page: Page, reader: ReportReader) -> None:
-    """The widget on a page, with a model that hands over what it sends and takes what changes."""
-    names = ("pieces", "facts", "choices", "verdict")
-
-    def values() -> str:
-        return json.dumps({name: getattr(reader, name) for name in names})
-
-    def send(content: dict[str, Any]) -> str:
-        reader._hear(None, content, None)
-        return values()
-
-    page.expose_function("toPython", send)
-    code = Path(report_widget.__file__).with_suffix(".js").read_text(encoding="utf-8")
-    page.set_content("<div id='here'></div>")
-    page.evaluate(
-        """async ([code, start]) => {
-            const module = await import("data:text/javascript;charset=utf-8," + encodeURIComponent(code));
-            let values = JSON.parse(start);
-            const heard = [];
-            const model = {
-                get: (name) => values[name],
-                on: (_, hear) => heard.push(hear),
-                send: async (content) => {
-                    values = JSON.parse(await toPython(content));
-                    heard.forEach((one) => one());
-                },
-            };
-            module.default.render({ model, el: document.getElementById("here") });
-        }""",
-        [code, values()],
-    )
+SELECT = """words => {
+    const walk = document.createTreeWalker(document.querySelector(".wb-report"), NodeFilter.SHOW_TEXT);
+    while (walk.nextNode()) {
+        const at = walk.currentNode.data.indexOf(words);
+        if (at < 0) continue;
+        getSelection().setBaseAndExtent(walk.currentNode, at, walk.currentNode, at + words.length);
+    }
+}"""
 
 
 @needs_chromium
-def test_marks_and_selections_work_in_a_browser(page: Page) -> None:
-    reader = ReportReader(TEXT)
-    shown(page, reader)
-    mark = page.locator("mark[data-kind='question']")
-    assert mark.inner_text() == "kettle"
-    assert page.locator(".report-text").inner_text() == TEXT.replace("hunter2hunter2", "…")
-    assert page.title() == ""
-    mark.click()
-    mark.wait_for(state="detached")
-    assert "Which words exactly" in page.locator(".report-ask").first.inner_text()
-    page.evaluate(
-        """() => {
-            const text = document.querySelector(".report-text");
-            const walk = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
-            while (walk.nextNode()) {
-                const at = walk.currentNode.data.indexOf("red kettle");
-                if (at < 0) continue;
-                const range = document.createRange();
-                range.setStart(walk.currentNode, at);
-                range.setEnd(walk.currentNode, at + "red kettle".length);
-                getSelection().removeAllRanges();
-                getSelection().addRange(range);
-            }
-        }"""
-    )
-    page.locator("button[data-kind='question']").click()
-    mark.wait_for()
-    assert mark.inner_text() == "red kettle"
-    assert reader.report.value("question") == "red kettle"
+def test_a_report_is_pasted_marked_and_corrected_on_the_page_of_explore(tmp_path: Path) -> None:
+    port = free_port()
+    with world.build(tmp_path) as index, browsing() as tab:
+        mine = Server(Desk(index, None, tmp_path / "saved.yaml"))
+        serving = uvicorn.Server(uvicorn.Config(mine.app, port=port, log_level="error"))
+        thread = Thread(target=serving.run)
+        thread.start()
+        try:
+            page = tab.page
+            page.set_default_timeout(60_000)
+            while not serving.started:
+                page.evaluate("() => new Promise(requestAnimationFrame)")
+            page.goto(f"http://127.0.0.1:{port}/?token={mine.token}")
+            page.get_by_role("button", name="Bug report").click()
+            below = page.locator("#below")
+            below.get_by_label("the report").fill(TEXT)
+            below.get_by_role("button", name="Read the report").click()
+            mark = below.locator("mark[data-kind='question']")
+            assert mark.inner_text() == "kettle"
+            text = below.locator(".wb-report")
+            assert text.text_content() == TEXT.replace("hunter2hunter2", "…")
+            assert page.title() == "workbench explore"
+            mark.click()
+            mark.wait_for(state="detached")
+            below.get_by_text("Which words exactly").wait_for()
+            page.evaluate(SELECT, "red kettle")
+            below.get_by_role("button", name="question that fails").click()
+            mark.filter(has_text="red kettle").wait_for()
+            below.get_by_label("question", exact=True).fill("a blue kettle")
+            below.get_by_label("question", exact=True).press("Enter")
+            mark.wait_for(state="detached")  # what is typed stands nowhere in the report
+            below.locator(".wb-facts").get_by_text("a blue kettle").wait_for()
+            below.get_by_role("button", name="take away: question").click()
+            below.locator(".wb-facts").get_by_text("a blue kettle").wait_for(state="detached")
+            below.get_by_label("settings", exact=True).fill("nonsense")
+            below.get_by_label("settings", exact=True).press("Enter")
+            page.get_by_text("'nonsense' is no setting.").wait_for()
+            below.get_by_label("settings", exact=True).fill("min_score=0.3")
+            below.get_by_label("settings", exact=True).press("Enter")
+            below.locator(".wb-facts").get_by_text("0.3").wait_for()
+            page.set_viewport_size({"width": 400, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth") <= 400
+            assert [one for one in tab.errors if "422" not in one] == []
+        finally:
+            serving.should_exit = True
+            thread.join()

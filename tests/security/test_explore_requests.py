@@ -18,7 +18,7 @@ from workbench.memory.index import MemoryIndex
 from workbench_plugins.explore.page import Desk
 from workbench_plugins.explore.page_server import HEADER, Server
 
-ACTIONS = ("case", "right", "none", "losses", "lab", "diagnose", "file", "map", "log")
+ACTIONS = ("case", "right", "none", "losses", "lab", "diagnose", "file", "map", "log", "report")
 
 
 @pytest.fixture(scope="module")

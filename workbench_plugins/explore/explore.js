@@ -9,7 +9,7 @@
   let asked = 0;
   let good = state.settings; // those of the last answer
   const [tabs, losses] = ["tabs", "losses"].map((name) => document.getElementById(name));
-  const TABS = { diagnose: "Fixes", file: "Read the file", lab: "Threshold lab", map: "Map", log: "Log of questions" };
+  const TABS = { diagnose: "Fixes", file: "Read the file", lab: "Threshold lab", map: "Map", log: "Log of questions", report: "Bug report" };
   const OF_THE_QUESTION = ["file", "map"]; // tabs that follow the question
   let shown = ""; // the tab that is open
   let lost = ""; // the settings and the number of labels whose losses are shown
@@ -143,7 +143,23 @@
     return [h("h2", {}, "A map of the memory"), h("p", {}, sentence), h("div", { class: "ex-map wb-living" }, picture, h("div", {}, h("b", {}, "nearest to the question, by cosine"), h("ol", {}, ...items)))];
   }
 
-  const PARTS = { diagnose, log, map };
+  // A pasted bug report: what it says, in colour and in a form that corrects it.
+  function report({ report: found }) {
+    const box = h("textarea", { rows: 6, "aria-label": "the report", placeholder: "Paste a bug report." });
+    const asked = (content) => act({ do: "report", settings: state.settings, ...content }, false);
+    const read = h("button", { onclick: () => asked({ text: box.value }) }, "Read the report");
+    const place = h("div", {});
+    if (found) {
+      const own = held(found);
+      let changed = {};
+      const set = (name, value) => own.set(name, (changed[name] = value));
+      const save_changes = () => Object.keys(changed).length && asked({ change: changed });
+      workbenchView.render({ model: { ...own, set, save_changes, send: (press) => asked({ press }) }, el: place });
+    }
+    return [h("h2", {}, "A bug report"), box, h("p", {}, read, " Nothing leaves this machine."), place];
+  }
+
+  const PARTS = { diagnose, log, map, report };
   for (const [name, label] of Object.entries(TABS)) {
     const press = () => (shown === name ? close() : act({ do: name, settings: state.settings }));
     tabs.append(h("button", { "data-do": name, "aria-expanded": "false", "aria-controls": "below", onclick: press }, label));
@@ -154,7 +170,8 @@
     close();
     pressed.focus();
   });
-  const { get } = workbenchView.held(state);
+  const { held } = workbenchView;
+  const { get } = held(state);
   const model = {
     get,
     set(name, value) {

@@ -55,6 +55,7 @@ class Server:
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
+        self._pasted: Any = None
         self.token = secrets.token_urlsafe(24)
         self.actions: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
             "case": lambda _: {"said": f"Saved: {self.desk.explorer.save_case()}"},
@@ -66,6 +67,7 @@ class Server:
             "file": lambda _: self._file(),
             "map": lambda _: {"map": memory_map(self.desk.index, self.desk.explorer.traces[0].question)},
             "log": self._log,
+            "report": self._report,
         }
 
     @property
@@ -181,6 +183,19 @@ class Server:
         if asked.get("files"):
             self.desk.log, notes = read_log({str(name): str(text) for name, text in asked["files"].items()})
         return {"log": self.desk.judged() | {"notes": notes} if self.desk.log else {}}
+
+    def _report(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """A report that is pasted, or the one that is there with what the page changes in it."""
+        from workbench_plugins.reproduce.report_state import ReportState
+
+        if "text" in asked:
+            self._pasted = ReportState(str(asked["text"]))
+        reader = self._pasted
+        if reader is None:
+            return {"report": None}
+        reader.settings = dict(asked.get("change", {}))
+        reader.pressed(dict(asked.get("press", {})))
+        return {"report": {"data": reader.data, "settings": reader.settings}}
 
     def _diagnosis(self) -> dict[str, Any]:
         explorer = self.desk.explorer

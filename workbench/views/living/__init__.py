@@ -15,7 +15,7 @@ from typing import Any
 from workbench.safe_text import visible
 
 HERE = Path(__file__).parent
-PARTS = ("pipeline", "keep", "explorer", "plot", "view", "panel", "fusion", "words", "diagnosis")
+PARTS = ("pipeline", "keep", "explorer", "plot", "view", "panel", "fusion", "words", "diagnosis", "report")
 IMPORT = re.compile(r"^import .*;\n", re.MULTILINE)
 EXPORT = "export default { initialize, render };"
 VERSION = 1

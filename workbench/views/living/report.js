@@ -1,0 +1,55 @@
+// A pasted report with its facts in colour. Select text to make a fact of it; click a mark to take it away; the form
+// puts another value in place of what was read.
+import { panel, textBox } from "./panel.js";
+import { VIEWS, choice, h, isAlone } from "./view.js";
+
+const characters = (text) => Array.from(text).length;
+
+function reportReader(data, model, el) {
+  const text = h("pre", { class: "wb-report", tabindex: 0 });
+  const ask = h("ul", {});
+  const facts = h("ul", { class: "wb-facts" });
+  const send = (content) => !isAlone(model, el) && model.send(content);
+
+  // The place of the selected text in the report, in characters as Python counts them.
+  function selected() {
+    const range = getSelection().rangeCount ? getSelection().getRangeAt(0) : null;
+    if (!range || range.collapsed || !text.contains(range.startContainer) || !text.contains(range.endContainer)) return null;
+    const at = (node, offset) => {
+      const isText = node.nodeType === Node.TEXT_NODE;
+      const piece = isText ? node.parentElement : node.children[offset];
+      return piece ? Number(piece.dataset.start) + (isText ? characters(node.data.slice(0, offset)) : 0) : null;
+    };
+    const [start, end] = [at(range.startContainer, range.startOffset), at(range.endContainer, range.endOffset)];
+    return start === null || end === null || end <= start ? null : { start, end };
+  }
+  function piece({ start, text: words, fact, kind }) {
+    if (fact === null) return h("span", { "data-start": start }, words);
+    const reject = () => send({ reject: fact });
+    return h("mark", { "data-start": start, "data-kind": kind, title: `${kind}: click to take it away`, tabindex: 0, role: "button", onclick: () => getSelection().isCollapsed && reject(), onkeydown: ({ key }) => key === "Enter" && reject() }, words);
+  }
+  const kinds = data.choices.map(([kind, name, label]) => {
+    const add = () => {
+      const place = selected();
+      if (place) send({ add: { kind, name, ...place } });
+    };
+    return h("button", { "data-kind": kind, onmousedown: (event) => event.preventDefault(), onclick: add }, label); // the selection stays
+  });
+  const controls = (change) => ({
+    question: textBox("question", (question) => change({ question })),
+    target: textBox("expected file", (target) => change({ target })),
+    system: choice("system", data.systems, "", (system) => change({ system })),
+    happened: choice("what happened", data.happened.map(([name]) => name), "", (happened) => change({ happened })),
+    parameters: textBox("settings", (parameters) => change({ parameters })),
+  });
+  function draw(next) {
+    data = next;
+    text.replaceChildren(...data.pieces.map(piece));
+    ask.replaceChildren(...data.verdict.ask.map((one) => h("li", {}, one)));
+    facts.replaceChildren(...data.facts.map((one, place) => h("li", {}, h("small", {}, `${one.line ? `line ${one.line}` : one.source}, ${one.label} `), one.value, " ", h("button", { "aria-label": `take away: ${one.label}`, onclick: () => send({ reject: place }) }, "×"))));
+  }
+  const side = h("div", {}, ask, h("p", {}, "Select text in the report, and say what it is:"), h("div", { class: "wb-kinds" }, ...kinds), facts);
+  panel(data, model, el, "report", { controls, body: [h("div", { class: "wb-two" }, text, side)], draw, tables: () => [data.table], code: () => data.code });
+}
+
+VIEWS.report = reportReader;

@@ -1,0 +1,187 @@
+"""A pasted report as a page shows it: its facts in colour, its verdict, and a form that corrects both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import traitlets
+
+from workbench.errors import InputError
+from workbench.masking import MASK, secret_places
+from workbench.safe_text import visible
+from workbench.systems.catalogue import SYSTEMS
+from workbench.tables import Table
+from workbench.views.living.selection import Link
+from workbench.views.living.state import State, setting
+from workbench_plugins.reproduce.facts import GIVEN, Fact, Report, System
+from workbench_plugins.reproduce.reading import read_report
+from workbench_plugins.reproduce.report_patterns import WORDS
+from workbench_plugins.reproduce.verdicts import Verdict, verdict_of
+
+HAPPENED = WORDS["memories"]["happened"]
+CHOICES = [
+    ("question", "", "question that fails"),
+    ("question that works", "", "question that works"),
+    ("target", "", "expected file"),
+    *(("symptom", name, text) for name, text in HAPPENED.items()),
+]
+"""What a selected text can be: a kind, a name, and the label of its button."""
+
+
+class ReportState(State):
+    """The facts and the verdict of a report: see `ReportReader`."""
+
+    name, view, main = "report-reader", "report", "question"
+    asks = ("question", "target", "system", "happened", "parameters")
+
+    question = setting(traitlets.Unicode())
+    target = setting(traitlets.Unicode())
+    system = setting(traitlets.Unicode())
+    happened = setting(traitlets.Unicode())
+    parameters = setting(traitlets.Unicode())
+    report: Report
+    result: Verdict
+
+    def __init__(self, text: str, link: Link = False) -> None:
+        super().__init__()
+        self._secrets = secret_places(text)
+        self.report = read_report(text)
+        self.options = {"system": ["", *SYSTEMS], "happened": ["", *HAPPENED]}
+        for name, value in self._read.items():
+            setattr(self, name, value)
+        self.begin(link)
+
+    @property
+    def _read(self) -> dict[str, str]:
+        """The settings that the present facts give."""
+        report = self.report
+        system = report.system.name
+        return {
+            "question": report.value("question"),
+            "target": report.value("target"),
+            "system": system if system in SYSTEMS else "",
+            "happened": report.symptom if report.symptom in HAPPENED else "",
+            "parameters": ", ".join(f"{name}={value}" for name, value in report.settings.items()),
+        }
+
+    def reject(self, place: int) -> None:
+        """Take away the fact at this place of the list."""
+        facts = self.report.facts
+        self._become(replace(self.report, facts=(*facts[:place], *facts[place + 1 :])))
+
+    def add(self, kind: str, start: int, end: int, name: str = "") -> None:
+        """Make a fact of the characters from `start` to `end`; another one of its kind goes."""
+        text = self.report.text
+        if (kind, name) not in [choice[:2] for choice in CHOICES] or not 0 <= start < end <= len(text):
+            return
+        line = text.count("\n", 0, start) + 1
+        self._become(self.report.with_given(Fact(kind, text[start:end], start, end, line, name, GIVEN)))
+
+    def _become(self, report: Report) -> None:
+        self.report = report
+        self.take(self._read)
+        self.look()
+        self.show()
+
+    def look(self) -> None:
+        """Puts what the form says in place of what was read, and judges the report."""
+        report, read = self.report, self._read
+        said = {"question": self.question, "target": self.target, "symptom": self.happened}
+        for (kind, value), before in zip(
+            said.items(), (read["question"], read["target"], read["happened"]), strict=True
+        ):
+            if value != before:
+                name = value if kind == "symptom" else ""
+                report = _with(report, kind, [Fact(kind, value, name=name, source=GIVEN)] if value else [])
+        if self.parameters != read["parameters"]:
+            report = _with(report, "setting", _settings(self.parameters))
+        if self.system != read["system"]:
+            system = System(self.system, self.system, True) if self.system else System()
+            report = replace(report, system=system)
+        self.report, self.result = report, verdict_of(report)
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """The report in pieces, its facts and its verdict for the page."""
+        return self.words | {
+            "pieces": list(self._pieces()),
+            "facts": [
+                {"line": one.line, "source": one.source, "label": _label(one), "value": visible(one.value)}
+                for one in self.report.facts
+            ],
+            "choices": CHOICES,
+            "happened": [["", "not said"], *map(list, HAPPENED.items())],
+            "systems": self.options["system"],
+            "verdict": {
+                "kind": self.result.kind,
+                "says": visible(self.result.says),
+                "ask": list(map(visible, self.result.ask)),
+            },
+        }
+
+    @property
+    def sentence(self) -> str:
+        return visible(self.result.says)
+
+    @property
+    def table(self) -> Table:
+        """Every fact with its place."""
+        rows = [(str(one.line or one.source), _label(one), visible(one.value)) for one in self.report.facts]
+        return Table("What the report says", ("line", "what", "words"), rows)
+
+    @property
+    def code(self) -> str:
+        return (
+            "from workbench_plugins.reproduce.reading import read_report\n"
+            "from workbench_plugins.reproduce.verdicts import verdict_of\n\n"
+            "# `text` is the report; workbench reproduce has an option for each correction.\n"
+            "print(verdict_of(read_report(text)).says)"
+        )
+
+    def _pieces(self) -> list[dict[str, Any]]:
+        """The text in pieces: each is of one fact, the shortest at its place, or of none."""
+        text, facts = self.report.text, self.report.facts
+        placed = [(one.start, one.end, number) for number, one in enumerate(facts) if one.end > one.start]
+        ends = {0, len(text), *(end for one in (*placed, *self._secrets) for end in one[:2])}
+        pieces, cuts = [], sorted(end for end in ends if end <= len(text))
+        for start, end in pairwise(cuts):
+            over = [one for one in placed if one[0] <= start and end <= one[1]]
+            number = min(over, key=lambda one: one[1] - one[0])[2] if over else None
+            hidden = any(first <= start and end <= last for first, last in self._secrets)
+            shown = MASK if hidden else visible(text[start:end])
+            kind = "" if number is None else facts[number].kind
+            pieces.append({"start": start, "text": shown, "fact": number, "kind": kind})
+        return pieces
+
+    def pressed(self, button: Mapping[str, Any]) -> None:
+        """What the page sends: a fact to take away, or a selection with what it is."""
+        place, chosen = button.get("reject"), button.get("add")
+        if isinstance(place, int) and 0 <= place < len(self.report.facts):
+            self.reject(place)
+        elif isinstance(chosen, Mapping) and all(
+            isinstance(chosen.get(one), int) for one in ("start", "end")
+        ):
+            self.add(str(chosen.get("kind")), chosen["start"], chosen["end"], str(chosen.get("name", "")))
+
+
+def _label(one: Fact) -> str:
+    return f"{one.kind}: {one.name}" if one.name else one.kind
+
+
+def _with(report: Report, kind: str, facts: list[Fact]) -> Report:
+    """The report with these facts of a kind in place of all others of it."""
+    return replace(report, facts=(*facts, *(one for one in report.facts if one.kind != kind)))
+
+
+def _settings(text: str) -> list[Fact]:
+    """The settings of `NAME=VALUE, NAME=VALUE`. Raises InputError for another form."""
+    facts = []
+    for one in filter(None, map(str.strip, text.split(","))):
+        name, _, value = map(str.strip, one.partition("="))
+        if not (name and value):
+            raise InputError(f"{one!r} is no setting.", "Write NAME=VALUE, with commas between them.")
+        facts.append(Fact("setting", value, name=name, source=GIVEN))
+    return facts
