@@ -53,11 +53,13 @@ export function panel(data, model, el, label, view) {
   el.replaceChildren(root);
 }
 
-// A box for a text, with what may be typed into it; Enter and leaving the box ask.
+// A box for a text, with what may be typed into it; Enter and leaving the box ask. What is typed until then stays,
+// also when an answer to something else comes.
 export function textBox(label, change, offered = []) {
   const list = offered.length ? h("datalist", { id: `wb-list-${Math.random()}` }, ...offered.map((one) => h("option", { value: one }))) : "";
-  const input = h("input", { type: "text", class: "wb-text", "aria-label": label, list: list.id, onchange: () => change(input.value) });
-  return { root: h("label", {}, `${label} `, input, list), set: (value) => (input.value = value), get: () => input.value };
+  let typing = false;
+  const input = h("input", { type: "text", class: "wb-text", "aria-label": label, list: list.id, oninput: () => (typing = true), onchange: () => ((typing = false), change(input.value)) });
+  return { root: h("label", {}, `${label} `, input, list), set: (value) => typing || (input.value = value), get: () => input.value };
 }
 
 // A slider over texts, such as the values that a sweep has tried.
