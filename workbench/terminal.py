@@ -52,13 +52,17 @@ class PlainConsole(Console):
 
 
 class FoldingTable(RichTable):
-    """A table that, where it is wider than the page, folds every column, so that no name is cut."""
+    """A table that, where it is wider than the page, folds every column, so that no name is cut.
+
+    The beginnings of texts are then left out: they would be a few characters wide.
+    """
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         table = self
         if Measurement.get(console, options, self).minimum >= options.max_width:
             table = copy(self)
-            table.columns = [replace(one, no_wrap=False) for one in self.columns]
+            told = (one for one in self.columns if one.style != LOOKS["beginning"]["style"])
+            table.columns = [replace(one, no_wrap=False) for one in told]
         return super(FoldingTable, table).__rich_console__(console, options)
 
 

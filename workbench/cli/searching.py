@@ -26,8 +26,8 @@ from workbench.cli.app import (
 from workbench.cli.output import answer, print_error, print_output
 from workbench.errors import InputError
 from workbench.registry import has_feature
-from workbench.safe_text import one_line
-from workbench.tables import ABSENT, Column, Part, Table, numbers
+from workbench.safe_text import counted, one_line
+from workbench.tables import ABSENT, Block, Column, Part, Table, numbers
 
 if TYPE_CHECKING:
     from workbench.memory.index import OpenIndex
@@ -287,7 +287,19 @@ def comparison_view(traces: Sequence[Trace]) -> list[Part]:
         for trace in traces
         if not trace.results
     )
-    return [f"“{traces[0].question}”" if traces else "", table, *empty]
+    shared = Block(_shared(traces), style="bold")
+    return [shared, f"“{traces[0].question}”" if traces else "", table, *empty]
+
+
+def _shared(traces: Sequence[Trace]) -> str:
+    """How much the answers have in common, in a sentence: their first file, and the files of all of them."""
+    paths = [trace.paths() for trace in traces]
+    silent = [trace.system for trace, some in zip(traces, paths, strict=True) if not some]
+    if silent or not paths:
+        return f"Nothing returned by {', '.join(silent)}."
+    every = set(paths[0]).intersection(*paths[1:])
+    same = "The same file is first" if len({some[0] for some in paths}) == 1 else "Different files are first"
+    return f"{same}; {counted(len(every), 'file')} in every answer."
 
 
 def _cell(results: Sequence[Candidate], place: int) -> str:
