@@ -66,9 +66,7 @@ def test_what_does_not_name_a_guest_works_without_it(guest: str, tmp_path: Path)
     check(without(tmp_path, PROJECT, guest), {guest})
 
 
-@pytest.mark.parametrize(
-    "gone", [{"diagnose", "openclaw", "stores"}, {"recorder", "qmd", "calibrate"}], ids=str
-)
+@pytest.mark.parametrize("gone", GONE, ids=",".join)
 def test_three_guests_can_be_deleted(gone: list[str], tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     for package in ("workbench", "workbench_plugins"):
