@@ -200,7 +200,9 @@ def test_the_installed_package_is_the_one_that_runs_and_without_a_memory_says_so
     assert ran.out.strip() == str(installed.target / "workbench" / "__init__.py")
     outcome = installed.workbench("search", "tea")
     assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.startswith("The memory folder sample_memory does not exist.\n")
+    assert outcome.err.startswith(
+        "No memory was named, and the default, sample_memory, is not in this folder.\n"
+    )
 
 
 def test_cases_run_by_pytest_in_an_empty_folder(installed: Installed, tmp_path: Path) -> None:
@@ -266,7 +268,7 @@ def test_the_lab_is_copied_beside_nothing_and_opens(installed: Installed, served
     said = served.log.read_text()
     folder = installed.desk / "workbench-lab"
     assert said.startswith(f"workbench-lab: added {len(contents(folder))} files, and overwrote none.\n")
-    assert "294 chunks" not in said
+    assert "Indexed " not in said
     assert json.loads(served.get("/api"))["version"]
     assert contents(folder)[FIRST] == (PROJECT / FIRST).read_bytes()
 

@@ -164,7 +164,7 @@ def test_the_command_indexes_transcripts_and_names_their_broken_lines_once(
     given = (wren / "memory_of_wren", "--index", wren / "i.sqlite", "--sessions", wren / "sessions")
     first, second = run("index", *given), run("index", *given)
     assert (first.code, first.err) == (0, "left out: sessions/monday.jsonl:5 is not JSON.\n")
-    assert "7 new" in first.out
+    assert "Indexed 7 files" in first.out
     assert (second.code, second.err) == (0, "")
 
 
