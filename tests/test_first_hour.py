@@ -24,7 +24,7 @@ def test_the_first_hour(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     notes = world.write(tmp_path / "notes", {"tea.md": "# Tea\n\nGreen tea at ten.\n", "bike.md": "# Bike\n"})
     asked = ("search", "green tea", "-m", "notes")
     assert "has no index yet" in said(*asked, code=2)
-    assert "2 new" in said("index", "notes")
+    assert "Indexed 2 files" in said("index", "notes")
     assert "tea.md" in said(*asked)
     assert "Not in the index: milk.md" in said("explain", "green tea", "-t", "milk.md", "-m", "notes", code=1)
 

@@ -461,7 +461,7 @@ def test_keys_are_neither_printed_nor_stored(server: Server, tmp_path: Path, run
     root, file = world.write(tmp_path / "notes"), tmp_path / "index.sqlite"
     done = run("index", root, "--index", file, "--model", "openai/text-embedding-3-small")
     assert done.code == 0
-    assert "6 new" in done.out
+    assert "Indexed 6 files" in done.out
     searched = run("search", "tea", "--memory", root, "--index", file, "--json")
     server.always = Fault(status=401, message=f"Incorrect API key provided: {KEY}")
     refused = run("search", "bike", "--memory", root, "--index", file)

@@ -85,8 +85,9 @@ class Command(typer.core.TyperCommand):
             _check_configured(ctx)
             try:
                 return super().invoke(ctx)
-            except InputError:
-                _check_default_memory(ctx)
+            except InputError as error:
+                if SAMPLE in str(error):
+                    _check_default_memory(ctx)
                 raise
 
 

@@ -18,7 +18,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.output import print_error, say
+from workbench.cli.output import print_address, print_error, say
 from workbench.errors import InputError, install_extra
 
 QUIET = {
@@ -78,7 +78,7 @@ def _say_the_address(running: subprocess.Popen[bytes], notebook: str) -> None:
             time.sleep(0.1)
             continue
         address = f"{server['url']}lab/tree/{notebook}?token={server['token']}"
-        print(f"Open {address}", file=sys.stderr, flush=True)  # `print_error` would hide the token
+        print_address(address)
         return
 
 

@@ -53,6 +53,11 @@ def print_error(text: str) -> None:
     print(visible(masked(text)), file=sys.stderr, flush=True)
 
 
+def print_address(address: str) -> None:
+    """Prints the address to open to stderr, with its token, which `print_error` would hide."""
+    print(f"Open {visible(address)}", file=sys.stderr, flush=True)
+
+
 @contextmanager
 def telling_of_interruption() -> Iterator[None]:
     """Prints what the interrupted work inside the block has kept; Ctrl-C then ends the command as usual."""
