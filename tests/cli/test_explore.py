@@ -48,8 +48,10 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def address(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the page that the command opens on a folder.
 
-    Each test has a server of its own, since a server keeps what was chosen on its page.
+    Each test has a server of its own, since a server keeps what was chosen on its page, and begins without
+    right answers.
     """
+    (home / "explored.yaml").unlink(missing_ok=True)
     folder = world.write(tmp_path_factory.mktemp("explored") / "memory", NOTES)
     command = [
         sys.executable, "-m", "workbench", "explore", str(folder), "--no-browser",

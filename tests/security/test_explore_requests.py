@@ -95,7 +95,10 @@ def test_what_is_no_json_that_can_be_used_gets_a_sentence(server: Server, body: 
     assert len(told["problem"]) < 1_000
 
 
-def test_a_folder_that_is_removed_meanwhile_gets_a_sentence(tmp_path: Path) -> None:
+def test_a_folder_that_is_removed_meanwhile_gets_a_sentence(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path_factory.mktemp("cases"))
     with world.build(tmp_path) as index:
         assert isinstance(index, MemoryIndex)
         index.root = tmp_path / "memory_of_wren"
