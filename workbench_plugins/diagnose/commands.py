@@ -210,14 +210,16 @@ def sweep(
     The best setting's own number flatters it. The line "held out" says what remains on questions that did
     not choose it.
     """
+    from workbench.measure.measures import known_measure
     from workbench.measure.questions import check_targets
     from workbench_plugins.diagnose.sweep import sweep as run_sweep
 
+    known_measure(measure)
     pipeline = changes.pipeline(system)
     asked = labelled(where.memory, questions)
     with workers_at(cluster) as workers, where.opened(pipeline) as opened, opened.snapshot():
         check_targets(asked, opened.paths())
-        found = run_sweep(pipeline, axes, asked, opened, one_at_a_time, measure, workers)
+        found = run_sweep(pipeline, axes, asked, opened, one_at_a_time, workers).by(measure)
     if figure is not None:
         from workbench.memory.files import replaced
         from workbench.views.plotlyjs import figure_page

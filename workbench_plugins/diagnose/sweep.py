@@ -8,8 +8,8 @@ candidates. The best setting is chosen and measured on different questions.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -288,9 +288,8 @@ SETTINGS: Types = {
 class Sweep(Tabular):
     """The answers at each of `settings`, in their order; those of the pipeline as it is come last.
 
-    `values` holds the measure of each question, and `silent` whether each unanswerable question got nothing:
-    shapes (settings + 1, questions) and (settings + 1, controls). `judged` has the number of returned files
-    with a label and of all returned files, shape (settings + 1, 2). `by_stages` says why the stages ran once
+    `answers` has a row for each setting, and a column for each question and then for each unanswerable one.
+    `measure` is HITS or a measure of ir_measures; `by` changes it. `by_stages` says why the stages ran once
     for each question and setting; None if columns were computed for all questions at once.
     """
 
@@ -298,11 +297,9 @@ class Sweep(Tabular):
     axes: tuple[Axis, ...]
     settings: tuple[Setting, ...]
     questions: QuestionSet
-    measure: str
-    values: Floats
-    silent: Marks
-    judged: Numbers
+    answers: Answers
     by_stages: str | None
+    measure: str = HITS
 
     def __repr__(self) -> str:
         """One line; `workbench.show` prints a table."""
@@ -318,6 +315,26 @@ class Sweep(Tabular):
     def files(self) -> list[str]:
         """The right file of each question, which is the unit of every comparison."""
         return [one.target for one in self.questions.questions]
+
+    def by(self, measure: Any) -> Sweep:
+        """The same answers by another measure. Raises InputError for one that ir_measures does not know."""
+        known_measure(measure)
+        return replace(self, measure=str(measure))
+
+    @cached_property
+    def values(self) -> Floats:
+        """The measure of each question, shape (settings + 1, questions)."""
+        asked = slice(len(self.questions.questions))
+        rank, returned = self.answers.rank[:, asked], self.answers.returned[:, asked]
+        if self.measure == HITS:
+            return (rank > 0).astype(float)
+        return measure_table(self.measure, int(returned.max(initial=0)))[rank, returned]
+
+    @cached_property
+    def silent(self) -> Marks:
+        """Whether each unanswerable question got nothing, shape (settings + 1, unanswerable questions)."""
+        silent: Marks = self.answers.returned[:, len(self.questions.questions) :] == 0
+        return silent
 
     @property
     def means(self) -> Floats:
@@ -335,7 +352,9 @@ class Sweep(Tabular):
 
     def judgement(self, place: int) -> Share:
         """The returned files that have a label, of all returned; -1 is the pipeline's own setting."""
-        return Share(*self.judged[place].tolist())
+        asked = slice(len(self.questions.questions))
+        right = int((self.answers.rank[place, asked] > 0).sum())
+        return Share(right, int(self.answers.returned[place, asked].sum()))
 
     def with_setting(self, place: int) -> Pipeline:
         """The pipeline at a setting."""
@@ -437,42 +456,25 @@ def sweep(
     questions: QuestionSet,
     index: Index,
     one_at_a_time: bool = False,
-    measure: Any = HITS,
     cluster: Cluster | None = None,
 ) -> Sweep:
     """Answer the questions at every setting of a grid: axes are texts such as `fusion.vector=0:1:11`.
 
-    With `one_at_a_time` each axis moves alone. `measure` is HITS or a measure of ir_measures. Legs are asked
-    once for settings that do not change them. Pass a `CachedIndex` to share its answers between sweeps.
-    The legs are asked here; the settings are computed on the workers of `cluster`, if there is one and if
-    they run in columns. The results are the same to the last bit.
+    With `one_at_a_time` each axis moves alone. Legs are asked once for settings that do not change them. Pass
+    a `CachedIndex` to share its answers between sweeps. The legs are asked here; the settings are computed on
+    the workers of `cluster`, if there is one and if they run in columns. The results are the same to the last
+    bit.
 
     Raises InputError for an axis that the pipeline does not have, and for more than 100,000 settings.
     """
     check_pipeline(pipeline)
-    known_measure(measure)
     chosen = tuple(axis(text) for text in axes)
     settings = settings_of(pipeline, chosen, one_at_a_time)
     bar = progress_bar(settings, desc="settings", unit="setting", delay=1)
     pipelines = [*(changed(pipeline, chosen, one) for one in bar), pipeline]
     index = index if isinstance(index, CachedIndex) else CachedIndex(index)
     found = _answers(pipelines, questions, index, cluster)
-    count = len(questions.questions)
-    rank, returned = found.rank[:, :count], found.returned[:, :count]
-    measured = (rank > 0).astype(float)
-    if measure != HITS:
-        measured = measure_table(measure, int(returned.max(initial=0)))[rank, returned]
-    return Sweep(
-        pipeline=pipeline,
-        axes=chosen,
-        settings=tuple(settings),
-        questions=questions,
-        measure=str(measure),
-        values=measured,
-        silent=found.returned[:, count:] == 0,
-        judged=np.stack([(rank > 0).sum(axis=1), returned.sum(axis=1)], axis=1),
-        by_stages=not_in_columns(pipeline),
-    )
+    return Sweep(pipeline, chosen, tuple(settings), questions, found, not_in_columns(pipeline))
 
 
 def measure_table(measure: Any, most: int) -> Floats:

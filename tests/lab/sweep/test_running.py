@@ -76,7 +76,7 @@ def test_every_setting_answers_as_its_pipeline_does(
         steps = data.draw(st.integers(1, 3))
         whole = one == "limit.count"
         axes.append(f"{one}={int(ends[0])},{int(ends[1])}" if whole else f"{one}={ends[0]}:{ends[1]}:{steps}")
-    check(sweep(system(name), axes, QUESTIONS, cached, measure=measure), cached)
+    check(sweep(system(name), axes, QUESTIONS, cached).by(measure), cached)
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
