@@ -358,18 +358,23 @@ class AgentTools:
         return answer
 
     def _diagnose(self, asked: Diagnose) -> Answer:
-        from workbench_plugins.diagnose.diagnosis import diagnose
+        from workbench_plugins.diagnose.diagnosis import diagnose, diagnose_unwanted
 
         question = check_question(asked.query)
         pipeline = self._asking(asked.max_results, asked.min_score)
-        path, unwanted = ((one or "").removeprefix("./") for one in (asked.path, asked.unwanted))
+        if bool(asked.path) == bool(asked.unwanted):
+            raise InputError(
+                "A diagnosis is about one file.", "Give the path that you expect, or the unwanted one."
+            )
+        ask = diagnose if asked.path else diagnose_unwanted
+        path = (asked.path or asked.unwanted or "").removeprefix("./")
         with ExitStack() as stack:
             try:
                 index = stack.enter_context(self._pool.lend())
             except WorkbenchError as error:
                 return self.contract.unavailable(error)
             labels = labels_of(self._root) if self._root is not None else None
-            found = diagnose(question, pipeline, index, path, unwanted=unwanted, questions=labels)
+            found = ask(question, pipeline, index, path, questions=labels)
         return {"says": found.text, **found.as_json()}
 
     def _case(self, folder: Path, asked: SaveCase) -> Answer:

@@ -72,9 +72,9 @@ def diagnose(
     """
     from dataclasses import replace
 
-    from workbench_plugins.diagnose.diagnosis import diagnose as diagnosed
+    from workbench_plugins.diagnose import diagnosis
 
-    if (target is None) == (unwanted is None):
+    if (path := target or unwanted) is None or (target and unwanted):
         raise InputError(
             "A diagnosis is about one file.", "Give --target FILE for a missing one, or --unwanted FILE."
         )
@@ -84,16 +84,9 @@ def diagnose(
     pipeline = changes.pipeline(name)
     questions = _labels(labels, where.memory)
     with where.opened(pipeline) as opened:
-        found = diagnosed(
-            question,
-            pipeline,
-            opened,
-            where.relative(target) if target else "",
-            unwanted=where.relative(unwanted) if unwanted else "",
-            questions=questions,
-            rechunk=rechunk,
-            file=configured_name(name),
-        )
+        trials = diagnosis.Trials(rechunk, configured_name(name))
+        ask = diagnosis.diagnose if target else diagnosis.diagnose_unwanted
+        found = ask(question, pipeline, opened, where.relative(path), questions=questions, trials=trials)
         if case is not None:
             from workbench_plugins.cases.commands import save_diagnosis
 

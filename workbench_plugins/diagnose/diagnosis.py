@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from workbench.contracts import Index
@@ -219,51 +220,85 @@ class Diagnosis(Tabular):
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Trials:
+    """What a diagnosis tries besides other settings of the pipeline.
+
+    With `rechunk`, the notes of the index are also cut into chunks of other sizes, in a temporary index for
+    each of them; texts that have no vector yet are embedded, which can take long. `file` is the name under
+    which `workbench.system` reads the pipeline from a file of settings: what is to paste is tried in it.
+    """
+
+    rechunk: bool = False
+    file: str = ""
+
+
+SETTINGS_ALONE = Trials()
+
+
 def diagnose(
     question: str,
     pipeline: Pipeline,
     index: Index,
-    target: str = "",
+    target: str,
     *,
-    unwanted: str = "",
     questions: QuestionSet | None = None,
-    rechunk: bool = False,
-    file: str = "",
+    trials: Trials = SETTINGS_ALONE,
 ) -> Diagnosis:
-    """Why the file `target` is not in the answer, or why `unwanted` is: causes, fixes, and their price.
+    """Why the file `target` is not in the answer: causes, fixes, and their price.
 
     A target that is returned, but not first, is diagnosed for the first place. Prices are over `questions`;
     without them over the memory's own lines. Every cause in the pipeline and every fix has been run.
-    With `rechunk`, the notes of the index are also cut into chunks of other sizes, in a temporary index for
-    each of them; texts that have no vector yet are embedded, which can take long. `file` is the name under
-    which `workbench.system` reads the pipeline from a file of settings: what is to paste is tried in it.
 
-    Raises InputError without a file or for two; for a file that is not in the index (naming the nearest), one
-    that is first already, and an unwanted one that is not in the answer; for a pipeline with nothing to
-    change, for labels whose files are not in the index, and with `rechunk` for an index whose notes cannot be
-    cut anew.
+    Raises InputError for a file that is not in the index (naming the nearest), and one that is first already;
+    for a pipeline with nothing to change, for labels whose files are not in the index, and with
+    `trials.rechunk` for an index whose notes cannot be cut anew.
     """
+    with index.snapshot():
+        check_known(index, target)
+        return _diagnosed(question, pipeline, index, partial(_wanted, target), questions, trials)
+
+
+def diagnose_unwanted(
+    question: str,
+    pipeline: Pipeline,
+    index: Index,
+    unwanted: str,
+    *,
+    questions: QuestionSet | None = None,
+    trials: Trials = SETTINGS_ALONE,
+) -> Diagnosis:
+    """Why a file is in the answer that does not belong there: causes, what keeps it out, and the price.
+
+    As `diagnose`; raises InputError for a file that is not in the answer, too.
+    """
+    with index.snapshot():
+        check_known(index, unwanted)
+        return _diagnosed(question, pipeline, index, partial(_kept_out, unwanted), questions, trials)
+
+
+def _diagnosed(
+    question: str,
+    pipeline: Pipeline,
+    index: Index,
+    goal_of: Callable[[Trace], Goal],
+    questions: QuestionSet | None,
+    trials: Trials,
+) -> Diagnosis:
     check_pipeline(pipeline)
     asked = check_question(question)
-    if bool(target) == bool(unwanted):
-        raise InputError(
-            "A diagnosis is about one file.", "Name the one that you expect (target), or the unwanted one."
-        )
-    with index.snapshot():
-        check_known(index, target or unwanted)
-        if questions is not None:
-            check_targets(questions, index.paths())
-        if rechunk:
-            cut_index(index)  # which says at once if it cannot be done
-        usable = without_foreign_vectors(index, asked, pipeline)
-        cached = RankedIndex(usable)
-        runs = Reruns(asked, pipeline, cached)
-        goal = _goal(runs.base, target, unwanted)
-        _check_changeable(pipeline)
-        many = CachedIndex(usable)
-        prices = Prices(pipeline, many, questions)
-        chunks = tried(runs, goal, prices, index, file) if rechunk else untried(index)
-        return _diagnosed(runs, goal, prices, cached, chunks, file)
+    if questions is not None:
+        check_targets(questions, index.paths())
+    if trials.rechunk:
+        cut_index(index)  # which says at once if it cannot be done
+    usable = without_foreign_vectors(index, asked, pipeline)
+    cached = RankedIndex(usable)
+    runs = Reruns(asked, pipeline, cached)
+    goal = goal_of(runs.base)
+    _check_changeable(pipeline)
+    prices = Prices(pipeline, CachedIndex(usable), questions)
+    chunks = tried(runs, goal, prices, index, trials.file) if trials.rechunk else untried(index)
+    return _page(runs, goal, prices, cached, chunks, trials.file)
 
 
 class RankedIndex(CachedIndex):
@@ -284,7 +319,7 @@ def _first(hits: Hits, limit: int) -> Hits:
     return Hits(hits.rows[:limit], hits.raw[:limit], hits.larger_is_better)
 
 
-def _diagnosed(
+def _page(
     runs: Reruns, goal: Goal, prices: Prices, index: CachedIndex, chunks: Tried, file: str
 ) -> Diagnosis:
     pipeline = runs.pipeline
@@ -362,21 +397,23 @@ def _holm(verdicts: Sequence[Paired | None]) -> list[Paired | None]:
     return [*corrected(known)] if len(known) == len(verdicts) else list(verdicts)
 
 
-def _goal(trace: Trace, target: str, unwanted: str) -> Goal:
+def _wanted(target: str, trace: Trace) -> Goal:
     paths = trace.paths()
-    if unwanted:
-        if unwanted not in paths:
-            raise InputError(
-                f"{unwanted} is not in the answer of {trace.system}, so nothing has to keep it out.",
-                "Name a file of the answer: workbench search QUESTION lists them.",
-            )
-        return Goal(unwanted, Aim.OUT)
     if paths[:1] == [target]:
         raise InputError(
             f"{target} is already the first file in the answer of {trace.system}.",
             "Ask why another file came in: --unwanted FILE.",
         )
     return Goal(target, Aim.FIRST if target in paths else Aim.IN)
+
+
+def _kept_out(unwanted: str, trace: Trace) -> Goal:
+    if unwanted not in trace.paths():
+        raise InputError(
+            f"{unwanted} is not in the answer of {trace.system}, so nothing has to keep it out.",
+            "Name a file of the answer: workbench search QUESTION lists them.",
+        )
+    return Goal(unwanted, Aim.OUT)
 
 
 def _check_changeable(pipeline: Pipeline) -> None:

@@ -21,7 +21,7 @@ from workbench_plugins.cases.making import case_of, case_of_diagnosis, case_of_t
 from workbench_plugins.cases.model import case_text, load_case, parsed_case
 from workbench_plugins.cases.redact import redacted
 from workbench_plugins.cases.running import run_case
-from workbench_plugins.diagnose.diagnosis import diagnose
+from workbench_plugins.diagnose.diagnosis import diagnose, diagnose_unwanted
 from workbench_plugins.openclaw.live_index import open_live_store
 
 QUESTION = "don't quit too early"
@@ -133,7 +133,7 @@ def test_a_diagnosis_becomes_a_case_that_expects_what_was_wanted(toy: MemoryInde
     pipeline = SYSTEMS.named("openclaw-2026.2.13")
     wanted = case_of_diagnosis(diagnose(ASKED, pipeline, toy, WANTED), toy)
     assert (wanted.questions[0].expect.found, run_case(wanted).holds) == (WANTED, False)
-    unwanted = diagnose("rooibos tea", pipeline, toy, unwanted="memory/tea.md")
+    unwanted = diagnose_unwanted("rooibos tea", pipeline, toy, "memory/tea.md")
     out = case_of_diagnosis(unwanted, toy)
     assert (out.questions[0].expect.not_found, run_case(out).holds) == ("memory/tea.md", False)
 

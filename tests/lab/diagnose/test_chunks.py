@@ -28,7 +28,7 @@ from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.catalogue import INDEXINGS
 from workbench.systems.openclaw import WORKAROUND
 from workbench_plugins.diagnose.chunk_sizes import chunker_named, cut_index, rebuilt
-from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
+from workbench_plugins.diagnose.diagnosis import Diagnosis, Trials, diagnose
 from workbench_plugins.openclaw.config import read
 from workbench_plugins.openclaw.sessions import Sessions
 from workbench_plugins.providers.clients import Access
@@ -95,8 +95,8 @@ class Listening(Watched):
         return [text for texts in self.batches for text in texts]
 
 
-def tried(index: MemoryIndex, pipeline: Pipeline = NEARLY_TEA, **options: object) -> Diagnosis:
-    return diagnose(ASKED, pipeline, index, TARGET, rechunk=True, questions=LABELS, **options)  # type: ignore[arg-type]
+def tried(index: MemoryIndex, pipeline: Pipeline = NEARLY_TEA) -> Diagnosis:
+    return diagnose(ASKED, pipeline, index, TARGET, trials=Trials(rechunk=True), questions=LABELS)
 
 
 def test_a_smaller_chunk_that_brings_the_file_in_is_a_fix(index: MemoryIndex) -> None:
@@ -169,7 +169,7 @@ def test_the_present_sizes_make_the_present_chunks_again(notes: Home, tmp_path: 
 
 
 def test_without_labels_the_same_own_questions_are_asked_in_both(index: MemoryIndex) -> None:
-    found = diagnose(ASKED, NEARLY_TEA, index, TARGET, rechunk=True)
+    found = diagnose(ASKED, NEARLY_TEA, index, TARGET, trials=Trials(rechunk=True))
     (fix,) = [one for one in found.fixes if one.value == "100/20"]
     assert found.proxy
     assert fix.price.before.hit.size == fix.price.after.hit.size == len(found.prices.questions)
@@ -185,7 +185,7 @@ def test_the_sizes_are_json_to_paste_where_a_release_has_the_key(
     given = {"meta": {"lastTouchedVersion": release}, **tree}
     file.write_text(json.dumps(given), encoding="utf-8")
     of_file = replace(NEARLY_TEA, name=f"openclaw-{release}@openclaw.json")
-    found = diagnose(ASKED, of_file, index, TARGET, rechunk=True, file=str(file))
+    found = diagnose(ASKED, of_file, index, TARGET, trials=Trials(rechunk=True, file=str(file)))
     (paste,) = [one.paste for one in found.fixes if one.value == "100/20"]
     assert (paste is None) is (release == "2026.9.6")
     if paste is not None:

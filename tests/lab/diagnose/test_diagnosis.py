@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -29,7 +30,7 @@ from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WITH_EVIDENCE
 from workbench_plugins.diagnose import fixes
 from workbench_plugins.diagnose.causes import repairs
-from workbench_plugins.diagnose.diagnosis import Diagnosis, RankedIndex, diagnose
+from workbench_plugins.diagnose.diagnosis import Diagnosis, RankedIndex, diagnose, diagnose_unwanted
 from workbench_plugins.diagnose.fixes import Fix
 from workbench_plugins.diagnose.parameters import Aim, parameters_of, settings_between
 from workbench_plugins.diagnose.stage_settings import typed_settings, with_typed
@@ -170,14 +171,16 @@ def test_without_labels_the_price_is_a_proxy_and_says_so(toy: MemoryIndex) -> No
 
 
 @pytest.mark.parametrize(
-    ("argument", "place", "aim"), [("unwanted", -1, Aim.OUT), ("target", 1, Aim.FIRST)], ids=["out", "first"]
+    ("ask", "place", "aim"),
+    [(diagnose_unwanted, -1, Aim.OUT), (diagnose, 1, Aim.FIRST)],
+    ids=["out", "first"],
 )
 def test_a_returned_file_is_kept_out_or_brought_to_the_first_place(
-    argument: str, place: int, aim: Aim, kept: CachedIndex, questions: QuestionSet
+    ask: Callable[..., Diagnosis], place: int, aim: Aim, kept: CachedIndex, questions: QuestionSet
 ) -> None:
     asked = FAILING[1].question
     path = search(asked, THREE_FIXES, kept).paths()[place]
-    found = diagnose(asked, THREE_FIXES, kept, **{argument: path}, questions=questions)  # type: ignore[arg-type]
+    found = ask(asked, THREE_FIXES, kept, path, questions=questions)
     assert found.goal.aim is aim
     assert found.fixes or aim is Aim.FIRST
     check_claims(found, kept)
@@ -282,4 +285,4 @@ def test_a_system_with_nothing_to_change_is_refused(toy: MemoryIndex) -> None:
 
     fixed = Pipeline("fixed", (Fixed(), FixedLimit()), Source("example", "1", "here"))
     with pytest.raises(InputError, match="fixed has no parameter and no known change"):
-        diagnose("disk", fixed, toy, unwanted="memory/tea.md")
+        diagnose_unwanted("disk", fixed, toy, "memory/tea.md")
