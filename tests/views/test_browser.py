@@ -258,7 +258,7 @@ def test_a_saved_notebook_moves_in_another_jupyterlab_where_it_is_trusted(
 ) -> None:
     save(tab.page)
     end_kernels(tab.page)
-    assert (folder / "notebooks" / "widgets.ipynb").stat().st_size < 3_700_000
+    assert (folder / "notebooks" / "widgets.ipynb").stat().st_size < 4_000_000
     with jupyterlab(folder, tmp_path / "second", folder / "trusting") as address:
         tab.page.goto(f"{address}/widgets.ipynb?reset")
         _moves(tab, address)
