@@ -111,7 +111,7 @@ def is_false(report: Labelled, verdict: Verdict) -> bool:
         return report.kind == "ranking" and verdict.case is not None
     if verdict.kind == "reproduced" and verdict.report.value("question") not in report.facts["question"]:
         return True
-    shown = next((one for one in report.mechanisms if one in verdict.says), "")
+    shown = next((one for one in report.mechanisms if one in verdict.sentence), "")
     return report.kind != "ranking" or not shown
 
 

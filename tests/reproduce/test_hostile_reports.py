@@ -68,7 +68,7 @@ def test_signs_that_are_not_seen_hide_no_fact_and_are_not_shown(sign: str) -> No
 )
 def test_a_report_that_contradicts_itself_is_asked_about(text: str) -> None:
     verdict = verdict_of(read(text))
-    assert verdict.says.startswith("Needs an answer: line 2 says that this question fails and line 3")
+    assert verdict.sentence.startswith("Needs an answer: line 2 says that this question fails and line 3")
     assert [one.value for one in verdict.report.of("question")] == ["kettle"]
 
 

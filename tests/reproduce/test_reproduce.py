@@ -167,7 +167,7 @@ def test_a_report_ends_with_a_verdict_that_follows_from_it(name: str, kind: str)
         assert (again.as_observed, again.holds, verdict.case.known_bug) == (True, False, "as reported")
         assert verdict.case.questions[0].question == REPORTS[name]["question"]
     if kind == "stand-in":
-        assert verdict.says.startswith("Shown on a stand-in, which is not a reproduction: line ")
+        assert verdict.sentence.startswith("Shown on a stand-in, which is not a reproduction: line ")
 
 
 @pytest.mark.parametrize("name", REPORTS)
@@ -216,7 +216,7 @@ def test_a_question_that_fails_and_works_is_asked_about() -> None:
         read_report('# X\n`search("kettle")` returns nothing\n`search("kettle")` finds it\n')
     )
     assert verdict.kind == NEEDS
-    assert "line 2 says that this question fails and line 3 that it works" in verdict.says
+    assert "line 2 says that this question fails and line 3 that it works" in verdict.sentence
 
 
 @pytest.mark.parametrize("name", WORDS["mechanism"])
@@ -266,7 +266,7 @@ ORDERS = "| note | RRF | weighted |\n|---|---|---|\n| a | 1/61 = 0.0164 | 0.5 |\
 def test_the_numbers_of_a_report_are_computed_again(text: str, kind: str, says: str) -> None:
     verdict = verdict_of(read_report(text))
     assert verdict.kind == kind
-    assert says in " ".join((verdict.says, *verdict.more))
+    assert says in " ".join((verdict.sentence, *verdict.more))
 
 
 @pytest.mark.parametrize(

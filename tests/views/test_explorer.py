@@ -18,7 +18,7 @@ from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench_plugins.cases.model import load_case
 from workbench_plugins.cases.running import run_case
 from workbench_plugins.explore.explorer import QuestionExplorer
-from workbench_plugins.explore.explorer_state import beside
+from workbench_plugins.explore.explorer_state import paired_candidates
 
 QUESTION = "tenacity and persistence protocol"
 TARGET = "memory/protocols/tenacity.md"
@@ -37,7 +37,7 @@ def explorer(sample: MemoryIndex) -> QuestionExplorer:
 def test_every_candidate_stands_once_beside_another(sample: MemoryIndex) -> None:
     found = [search(QUESTION, SYSTEMS[name], sample) for name in ("openclaw-2026.2.13", "bm-head", "am-205")]
     for left, right in product(found, repeat=2):
-        pairs = beside(left, right)
+        pairs = paired_candidates(left, right)
         assert [one.position for one, _ in pairs if one] == [one.position for one in left.candidates]
         assert sorted(one.position for _, one in pairs if one) == [one.position for one in right.candidates]
         assert all(one.chunk.path == other.chunk.path for one, other in pairs if one and other)
@@ -92,7 +92,7 @@ def test_why_not_is_the_explanation_of_each_search(explorer: QuestionExplorer, s
 
 def test_the_table_has_every_candidate_with_its_formula_and_fate(explorer: QuestionExplorer) -> None:
     left, right = explorer.traces
-    assert len(explorer.table.rows) == len(beside(left, right))
+    assert len(explorer.table.rows) == len(paired_candidates(left, right))
     first = left.candidates[0]
     place, score, fate, *_ = explorer.table.rows[0]
     assert (place, fate) == (first.chunk.place, "below the floor")

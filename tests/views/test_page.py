@@ -241,8 +241,8 @@ def test_a_log_is_sorted_worst_first(toy: MemoryIndex, desk: Desk) -> None:
     assert [(one.asked.question, one.asked.expected) for one in found] == [
         ("rooibos tea", "gone.md"), ("zebra crossing", None), ("rooibos", None), ("rooibos tea", TEA),
     ]  # fmt: skip
-    assert [one.said.split(";")[0] for one in found[:2]] == ["lost: not in the index", "nothing returned"]
-    assert found[-1].said.startswith("returned at place 1 of")
+    assert [one.sentence.split(";")[0] for one in found[:2]] == ["lost: not in the index", "nothing returned"]
+    assert found[-1].sentence.startswith("returned at place 1 of")
     desk.log = asked
     assert [row["question"] for row in desk.judged()["rows"]] == [
         one.asked.question for one in worst_first(asked, SHIPPED, toy)

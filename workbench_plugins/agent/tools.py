@@ -196,9 +196,9 @@ class AgentTools:
                 f"{self.memory} is an index without its notes; OpenClaw keeps them in its workspace.",
                 "Name that folder: --workspace FOLDER",
             )
-        return MemoryFiles(self._root, self.contract.heads, self._beside(self._root))
+        return MemoryFiles(self._root, self.contract.heads, self._extra_paths(self._root))
 
-    def _beside(self, root: Path) -> tuple[str, ...]:
+    def _extra_paths(self, root: Path) -> tuple[str, ...]:
         if self.extra_paths is not None or not self._is_folder:
             return self.extra_paths or ()
         with suppress(WorkbenchError):  # without an index that can be read the memory itself still can

@@ -135,7 +135,7 @@ class Watcher:
     sync: Callable[[], object]
     failed: Callable[[Exception], object]
     timing: Timing = field(default_factory=Timing)
-    said: str = field(default="", init=False)
+    last_error: str = field(default="", init=False)
 
     def run(self, stop: Event) -> None:
         """Watches until `stop` is set. Raises InputError when the system cannot watch that many folders."""
@@ -166,12 +166,12 @@ class Watcher:
             self.sync()
         except Exception as error:
             self.timing.failed(time.monotonic())
-            if str(error) != self.said:
+            if str(error) != self.last_error:
                 self.failed(error)
-            self.said = str(error)
+            self.last_error = str(error)
         else:
             self.timing.succeeded()
-            self.said = ""
+            self.last_error = ""
 
 
 def _is_folder(path: Path) -> bool:

@@ -147,12 +147,12 @@ def strict(question: str) -> Query | None:
         clauses = tuple(map(clause, words_beside_scripts(question)))
         match = match_expression(Query(clauses))
         each = " OR ".join(f"{column}: ({match})" for column in WORDS)
-        return WholeRow(expression=_beside(f"({each})" if clauses else "", ngrams))
+        return WholeRow(expression=_with_ngrams(f"({each})" if clauses else "", ngrams))
     clauses = tuple(map(clause, words(question)))
     return Query(clauses) if clauses else None
 
 
-def _beside(match: str, ngrams: str) -> str:
+def _with_ngrams(match: str, ngrams: str) -> str:
     return " AND ".join(filter(None, [match, f"(script_ngrams: ({ngrams}))"]))
 
 
@@ -184,7 +184,7 @@ class AnyWordBesideScripts(AnyUnicodeToken):
         if not asked or not ngrams:
             return any_prefix(asked) if asked else None
         match = match_expression(any_prefix(asked))
-        return WholeRow(expression=_beside(f"{{{' '.join(WORDS)}}}: ({match})", ngrams))
+        return WholeRow(expression=_with_ngrams(f"{{{' '.join(WORDS)}}}: ({match})", ngrams))
 
 
 @dataclass(frozen=True)

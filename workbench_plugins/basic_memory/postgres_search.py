@@ -75,12 +75,12 @@ class PostgresNotesLayout:
         documents = whole_documents(index, self)
         notes = NotesLayout(EachColumn(), self.project).of(index)
 
-        def made() -> PostgresTexts:
+        def build() -> PostgresTexts:
             each = [note_of(document, self.project) for document in documents]
             texts = [f"{note.title}\n{note.content_stems}" for note in each]
             return text_table(index, self.description, [one.path for one in documents], texts, CONFIG)
 
-        table = memoized(index, (PostgresNotesLayout, self.project), made)
+        table = memoized(index, (PostgresNotesLayout, self.project), build)
         assert isinstance(notes, IndexAdapter)
         return NoteTextIndex(notes, table, np.arange(notes.size), FUNCTION, RANK)
 

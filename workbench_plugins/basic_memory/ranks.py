@@ -187,7 +187,7 @@ class RankedNotesLayout:
         documents = whole_documents(index, self)
         inner = NotesLayout(EachColumn(), self.project).of(index)
 
-        def made() -> NoteTable:
+        def build() -> NoteTable:
             texts = [self.texts(note_of(document, self.project)) for document in documents]
             rows = [(row, text) for row, (text, *_) in enumerate(texts)]
             rows += [(row, text) for row, (_, *some) in enumerate(texts) for text in some]
@@ -198,7 +198,7 @@ class RankedNotesLayout:
             return NoteTable(table, beside, np.array([row for row, _ in rows], np.int64), len(documents))
 
         assert isinstance(inner, IndexAdapter)
-        return RankedNoteIndex(inner, memoized(index, (type(self), self.project, self.ngrams), made))
+        return RankedNoteIndex(inner, memoized(index, (type(self), self.project, self.ngrams), build))
 
 
 def padded_tsquery(question: str) -> str:

@@ -70,7 +70,7 @@ class Floored:
 
     def seen(self, trace: Trace) -> Floats:
         """The largest number that each threshold sees among the candidates; -inf without any."""
-        earlier = before(trace, self._place)
+        earlier = before(trace, self._stage_index)
         there = earlier.dropped == KEPT
         compared = [one.values[there] for one in self.stage.thresholds(earlier.columns)]
         return np.array([np.nanmax([-np.inf, *one]) for one in compared])
@@ -79,11 +79,11 @@ class Floored:
         """The files that the system returns for the question of a trace, with these thresholds."""
         pipeline = self.at(values)
         context = Running(self.index.laid_out(pipeline.layout), trace.question, pipeline.limit)
-        again = replace(before(trace, self._place), stages=pipeline.stages)
-        return run(again, context, self._place).paths()
+        again = replace(before(trace, self._stage_index), stages=pipeline.stages)
+        return run(again, context, self._stage_index).paths()
 
     @cached_property
-    def _place(self) -> int:
+    def _stage_index(self) -> int:
         return self.pipeline.stages.index(self.stage)
 
 

@@ -95,7 +95,7 @@ def _embedder(case: Case, questions: dict[str, Vector], cuts: Sequence[CutNote])
     read = {
         (cut.document.path, one.start_line, one.end_line, one.text): given.windows
         for cut in cuts
-        for one, given in zip(cut.passages, cut.given, strict=True)
+        for one, given in zip(cut.passages, cut.given_passages, strict=True)
         if given.windows is not None
     }
     if not read or not has_feature("recommended"):
@@ -121,7 +121,7 @@ def _annotations(cuts: Sequence[CutNote], model: str) -> dict[str, CaseAnnotatio
     return {
         chunk_id(cut.document.source, cut.document.path, one.start_line, one.end_line, one.hash, model): said
         for cut in cuts
-        for one, given in zip(cut.passages, cut.given, strict=True)
+        for one, given in zip(cut.passages, cut.given_passages, strict=True)
         if (said := given.annotations) is not None
     }
 
@@ -137,7 +137,7 @@ class CutNote(NamedTuple):
 
     document: Document
     passages: list[Passage]
-    given: list[CasePassage]
+    given_passages: list[CasePassage]
 
 
 def cut_note(note: CaseNote, chunker: Chunker) -> CutNote:
@@ -174,7 +174,9 @@ def _passage(lines: tuple[int, int], text: str) -> Passage:
 
 def _vectors(cut: CutNote, case: Case, embedder: CaseEmbedder) -> list[Cached]:
     """The vectors that the case gives; the others are made by its model, if that is here."""
-    missing = [one.text for one, given in zip(cut.passages, cut.given, strict=True) if given.vector is None]
+    missing = [
+        one.text for one, given in zip(cut.passages, cut.given_passages, strict=True) if given.vector is None
+    ]
     answer = embedder.embed(missing, "passage") if missing else None
     made = zip(answer.vectors, answer.read_share.tolist(), strict=True) if answer else iter(())
     place = f"the note {cut.document.path}"
@@ -182,7 +184,7 @@ def _vectors(cut: CutNote, case: Case, embedder: CaseEmbedder) -> list[Cached]:
         Cached(*next(made))
         if one.vector is None
         else Cached(unpacked(one.vector, case.model, place), one.read)
-        for one in cut.given
+        for one in cut.given_passages
     ]
 
 
@@ -203,7 +205,7 @@ def notes_of(case: Case, folder: Path | None) -> Sequence[CaseNote]:
 
 def read_folder(name: str, folder: Path | None) -> list[CaseNote]:
     """The notes of the folder `name` beside a case. Raises InputError for one that leads elsewhere."""
-    root = beside(name, folder)
+    root = path_in_case(name, folder)
     if not root.is_dir():
         raise InputError(f"The folder {name} is not beside the case.", "Send it along with the case file.")
     paths = list_files(root)
@@ -219,7 +221,7 @@ def read_folder(name: str, folder: Path | None) -> list[CaseNote]:
     return notes
 
 
-def beside(name: str, folder: Path | None) -> Path:
+def path_in_case(name: str, folder: Path | None) -> Path:
     """The path of a file or folder that a case names: it must be below the case's own folder.
 
     Raises InputError for a path that leads elsewhere, also through a link.

@@ -248,7 +248,7 @@ def redact(
     """
     loaded = load_case(file)
     made = redacted(loaded.case, loaded.folder)
-    written = save_case(made.case, out or beside(file, "redacted"), overwrite)
+    written = save_case(made.case, out or sibling_file(file, "redacted"), overwrite)
     if as_json:
         proof = {**vars(made.proof), "complete": made.proof.complete}
         print_output({"file": str(written), "proof": proof, "remains": list(made.remains)}, as_json)
@@ -281,7 +281,7 @@ def shrink(
     print_output(f"The original is {original_of(file)}.")
 
 
-def beside(file: Path, what: str) -> Path:
+def sibling_file(file: Path, what: str) -> Path:
     """A name beside a case file: `a.case.yaml` becomes `a.redacted.case.yaml`."""
     return file.with_name(f"{file.name.removesuffix(SUFFIX)}.{what}{SUFFIX}")
 

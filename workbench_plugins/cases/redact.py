@@ -376,7 +376,7 @@ def redacted(case: Case, folder: Path | None = None) -> Redaction:
     for (kind, dates), _ in product(KINDS, range(DRAWN)):
         names = Pseudonyms(kind, dates, taken=known)
         try:
-            after = run_everywhere(_replaced(plain, names))
+            after = run_everywhere(_with_pseudonyms(plain, names))
         except InputError:  # such as front matter that other words break
             continue
         proof = _proved(before, after, names)
@@ -431,7 +431,7 @@ def _vocabulary(case: Case) -> Iterator[str]:
         yield from words_of(question.question)
 
 
-def _replaced(case: Case, names: Pseudonyms) -> Case:
+def _with_pseudonyms(case: Case, names: Pseudonyms) -> Case:
     questions = [one.with_changes(observed=None) for one in _in_other_words(case.questions, names)]
     return case.with_changes(
         title=f"{case.system.called}: a redacted case",

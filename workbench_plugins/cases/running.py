@@ -27,7 +27,7 @@ from workbench.retrieval.settings import has_parameter, with_settings
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.history import changes_of, line_of
 from workbench.systems.languages import LANGUAGES, is_configuration, with_keys_of_any_language
-from workbench_plugins.cases.case_index import beside, opened_memory
+from workbench_plugins.cases.case_index import opened_memory, path_in_case
 from workbench_plugins.cases.case_results import Answered, CaseRun, Matrix
 from workbench_plugins.cases.model import Case, CaseQuestion, CaseSystem, Expected, Observed, read_plain
 
@@ -102,7 +102,7 @@ def _configured(system: CaseSystem, folder: Path | None) -> Pipeline:
         ) from None
     content, name = given.content, "openclaw.json"
     if given.file is not None:
-        file, name = beside(given.file, folder), given.file
+        file, name = path_in_case(given.file, folder), given.file
         what = f"The configuration {file}"
         content = parsed(read_plain(file, what), what)
     return configured(content or {}, Path(name), given.agent, release=given.release).pipeline
@@ -322,11 +322,11 @@ def judged(
     """
     within = f" among the first {expected.within} files" if expected.within else ""
     if expected.found is not None:
-        place = _place(expected.found, paths)
+        place = _rank(expected.found, paths)
         holds = place is not None and place <= (expected.within or place)
         return holds, f"{expected.found} should be returned{within}", _seen(place), expected.found
     if expected.not_found is not None:
-        place = _place(expected.not_found, paths)
+        place = _rank(expected.not_found, paths)
         wanted = f"{expected.not_found} should not be returned"
         return place is None, wanted, _seen(place), expected.not_found
     if expected.order is not None:
@@ -337,7 +337,7 @@ def judged(
     return not paths, "nothing should be returned", seen, next(iter(paths), "")
 
 
-def _place(path: str, paths: Sequence[str]) -> int | None:
+def _rank(path: str, paths: Sequence[str]) -> int | None:
     return paths.index(path) + 1 if path in paths else None
 
 
@@ -359,7 +359,7 @@ def _ordered(order: Sequence[str], paths: Sequence[str]) -> tuple[bool, str, str
 def _same(expected: Expected, trace: Trace, other: Trace) -> tuple[bool, str, str, str]:
     theirs, mine = other.paths()[: expected.within], trace.paths()[: expected.within]
     first = f"the first {expected.within} files" if expected.within else "the files"
-    differing = [path for path in [*theirs, *mine] if _place(path, theirs) != _place(path, mine)]
+    differing = [path for path in [*theirs, *mine] if _rank(path, theirs) != _rank(path, mine)]
     if expected.scores:
         first += " and their scores"
         new, old = _scores(trace), _scores(other)

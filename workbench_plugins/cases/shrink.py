@@ -67,7 +67,7 @@ def frozen(case: Case, folder: Path | None, cosines: bool = True) -> Case:
     written = iter(of_passages)
     notes = [
         note.with_changes(
-            passages=[one.with_changes(vector=next(written), windows=None) for one in cut.given]
+            passages=[one.with_changes(vector=next(written), windows=None) for one in cut.given_passages]
         )
         for note, cut in cuts
     ]
@@ -90,7 +90,7 @@ def in_passages(case: Case) -> Case:
         cut = cut_note(note, chunker)
         passages = [
             given.with_changes(lines=(one.start_line, one.end_line), text=one.text)
-            for one, given in zip(cut.passages, cut.given, strict=True)
+            for one, given in zip(cut.passages, cut.given_passages, strict=True)
         ]
         notes.append(note.with_changes(text=None, passages=passages))
     return with_notes(case, notes)

@@ -148,11 +148,11 @@ def _namesake(pipeline: Pipeline) -> Pipeline | None:
     if name in SYSTEMS:
         return SYSTEMS[name]
     bases = (one for one in SYSTEMS.values() if pipeline.changes and name.startswith(one.name))
-    made = (_made(one, pipeline.changes) for one in bases)
+    made = (_changed(one, pipeline.changes) for one in bases)
     return next((one for one in made if one is not None and one.name == name), None)
 
 
-def _made(base: Pipeline, some: Sequence[Change]) -> Pipeline | None:
+def _changed(base: Pipeline, some: Sequence[Change]) -> Pipeline | None:
     """The system with some changes; None if they do not fit."""
     try:
         return base.with_changes(*some)
@@ -166,7 +166,7 @@ def _undone(pipeline: Pipeline) -> Iterator[Repair]:
         if pipeline.changes and _is_base(base, pipeline):
             for change in pipeline.changes:
                 others = [one for one in pipeline.changes if one is not change]
-                without = _made(replace(base, layout=pipeline.layout), others)
+                without = _changed(replace(base, layout=pipeline.layout), others)
                 if without is not None:
                     edits = tuple(edits_between(pipeline, without))
                     yield Repair(change.stage.slot, f"without +{change.name}", edits, f"undoes: {change.why}")
@@ -174,7 +174,7 @@ def _undone(pipeline: Pipeline) -> Iterator[Repair]:
 
 
 def _is_base(base: Pipeline, pipeline: Pipeline) -> bool:
-    made = _made(base, pipeline.changes)
+    made = _changed(base, pipeline.changes)
     return base.stages != pipeline.stages and made is not None and made.stages == pipeline.stages
 
 
@@ -667,7 +667,7 @@ def _cause(
     told = [evidence(runs.base, after, index, goal.path, one.slot) for one in some]
     return Cause(
         tuple(one.slot for one in some),
-        "; and ".join(_says(pipeline, one.slot) + _differs(one) for one in some),
+        "; and ".join(_stage_text(pipeline, one.slot) + _differs(one) for one in some),
         " and ".join(_repair_text(one) for one in some),
         " ".join(dict.fromkeys(told)),
         verified=goal.reached(after),
@@ -688,7 +688,7 @@ def _differs(repair: Repair) -> str:
     return f"; differs from {repair.restores} in {repair.slot.replace('_', ' ')}" if repair.restores else ""
 
 
-def _says(pipeline: Pipeline, slot: str) -> str:
+def _stage_text(pipeline: Pipeline, slot: str) -> str:
     """The stage that the pipeline has in a slot, in its own words."""
     if slot == "layout":
         return f"layout: {pipeline.layout.description if pipeline.layout else 'the index as it is'}"
@@ -705,11 +705,11 @@ def evidence(before: Trace, after: Trace, index: Index, target: str, slot: str) 
         return f"now {now.fate}, repaired {then.fate}"
     chunk = then.verdicts[0].chunk
     mine = next((one for one in now.verdicts if one.chunk.id == chunk.id), now.verdicts[0])
-    told = f"{mine.chunk.place}: {_told(now, mine, slot)}"
-    return f"{told}. Repaired: {_told(then, then.verdicts[0], slot)}, {_outcome(then)}."
+    told = f"{mine.chunk.place}: {_fate_text(now, mine, slot)}"
+    return f"{told}. Repaired: {_fate_text(then, then.verdicts[0], slot)}, {_outcome(then)}."
 
 
-def _told(explanation: Explanation, verdict: Verdict, slot: str) -> str:
+def _fate_text(explanation: Explanation, verdict: Verdict, slot: str) -> str:
     """The lines about one chunk that belong to a slot; if there are none, its fate."""
     trace = explanation.trace
     legs = [one.line(trace.legs[one.leg].asked) for one in verdict.leg_ranks if _concerns(one, slot)]

@@ -256,7 +256,7 @@ def _words(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
         one: list(_instead_of(one, asked, near) if every else _spelled_out(one, asked.texts))
         for one in missing
     }
-    better = asked.first_that_works(_replaced(asked.question, nearest))
+    better = asked.first_that_works(_with_replacements(asked.question, nearest))
     if not better and not every:
         return
     some = {one: words[:3] for one, words in nearest.items() if words}
@@ -314,7 +314,7 @@ def _spelled_alike(word: str, known: Counter[str]) -> list[str]:
     return difflib.get_close_matches(word.lower(), list(known), n=2, cutoff=0.75) if len(word) > 3 else []
 
 
-def _replaced(question: str, nearest: dict[str, list[str]]) -> Iterator[str]:
+def _with_replacements(question: str, nearest: dict[str, list[str]]) -> Iterator[str]:
     """The question with its missing words replaced: all by their nearest, then one after the other."""
     firsts = {one: words[0] for one, words in nearest.items() if words}
     if len(firsts) > 1:

@@ -38,7 +38,7 @@ from workbench.memory.store.sqlite.store import Store
 from workbench.safe_text import counted
 from workbench.tables import Table, numbers
 from workbench_plugins.doctor.faults import facts, faults
-from workbench_plugins.doctor.store_snapshot import Held, is_store, read_store
+from workbench_plugins.doctor.store_snapshot import StoreSnapshot, is_store, read_store
 
 
 def doctor(
@@ -102,7 +102,7 @@ class Check:
         }  # fmt: skip
 
 
-def held_at(store: str, index_path: Path | None = None) -> Held | None:
+def held_at(store: str, index_path: Path | None = None) -> StoreSnapshot | None:
     """What a store, or the index of a memory's folder, holds; None for the address of a server."""
     if SCHEME in store:
         return None
@@ -117,7 +117,7 @@ def held_at(store: str, index_path: Path | None = None) -> Held | None:
     return read_store(place)
 
 
-def examine_store(held: Held, notes: Path | None = None, model: str | None = None) -> list[Check]:
+def examine_store(held: StoreSnapshot, notes: Path | None = None, model: str | None = None) -> list[Check]:
     """The faults of a store, one check each, and below them what it holds."""
     embedder = None if model is None else embedder_named(model)
     held = held if notes is None else replace(held, folder=notes)
@@ -140,7 +140,7 @@ def examine_store(held: Held, notes: Path | None = None, model: str | None = Non
 
 def examine(memory: str | os.PathLike[str], index_path: Path | None = None) -> list[Check]:
     """Checks Python, SQLite, the model, torch, JupyterLab and the indexes."""
-    looks: dict[str, Callable[[], str]] = {
+    checks: dict[str, Callable[[], str]] = {
         "Python": lambda: sys.version.split()[0],
         "SQLite": lambda: f"{libraries()['sqlite']}, with FTS5",
         "sqlite-vec": lambda: str(libraries()["sqlite-vec"]),
@@ -151,7 +151,7 @@ def examine(memory: str | os.PathLike[str], index_path: Path | None = None) -> l
         "indexes": _indexes,
         "index": lambda: _memory(memory, index_path),
     }
-    return [_look(what, look) for what, look in looks.items()]
+    return [_look(what, look) for what, look in checks.items()]
 
 
 def _look(what: str, look: Callable[[], str]) -> Check:

@@ -33,7 +33,7 @@ from workbench.memory.unread import unread_files, unread_lines
 from workbench.memory.vector_check import SAME_VECTOR, cosines_again
 from workbench.records import Rows
 from workbench.safe_text import counted
-from workbench_plugins.doctor.store_snapshot import Held, Vectors, ours
+from workbench_plugins.doctor.store_snapshot import StoreSnapshot, Vectors, ours
 
 SAMPLED = 12
 """So many chunks are embedded again from all over the store, and so many of those that look least at home."""
@@ -79,7 +79,7 @@ PREFIXES: list[dict[str, str]] = load_data(__file__, "prefixes.toml")["prefix"]
 
 
 def faults(
-    held: Held, embedder: Embedder | None = None, folder: Path | None = None, only: str = ""
+    held: StoreSnapshot, embedder: Embedder | None = None, folder: Path | None = None, only: str = ""
 ) -> list[Fault]:
     """Every fault that a store has, in the order of the checks; with `only`, those of one file.
 
@@ -99,7 +99,7 @@ def faults(
     return [one for one in every if only in one.which] if only else every
 
 
-def facts(held: Held) -> list[str]:
+def facts(held: StoreSnapshot) -> list[str]:
     """What is no fault but limits answers: notes that are not read, and how much the model has read."""
     found = []
     if held.folder is not None and held.rules is not None and held.folder.is_dir():
@@ -117,20 +117,20 @@ def facts(held: Held) -> list[str]:
 
 
 def _fault(
-    held: Held, kind: str, description: str, which: Sequence[str], of: int, repair: str = ""
+    held: StoreSnapshot, kind: str, description: str, which: Sequence[str], of: int, repair: str = ""
 ) -> Iterator[Fault]:
     if which:
         yield Fault(kind, description, tuple(which), of, repair or held.repair)
 
 
-def _place(held: Held, row: int) -> str:
+def _row_name(held: StoreSnapshot, row: int) -> str:
     return held.paths[row] or " ".join(held.texts[row].split())[:60] or held.ids[row]
 
 
 # Files
 
 
-def _files(held: Held, folder: Path | None) -> Iterator[Fault]:
+def _files(held: StoreSnapshot, folder: Path | None) -> Iterator[Fault]:
     """Ghosts, files that are not indexed, and stale texts; only of a store whose files are known."""
     lost = [held.ids[row] for row, path in enumerate(held.paths) if not path]
     if held.hashes:
@@ -160,7 +160,7 @@ def _files(held: Held, folder: Path | None) -> Iterator[Fault]:
     yield from _fault(held, "stale", "Files have changed since they were indexed", stale, len(known), repair)
 
 
-def _there(held: Held, folder: Path) -> set[str]:
+def _there(held: StoreSnapshot, folder: Path) -> set[str]:
     """The files of a folder that the store would read."""
     if held.rules is None:
         return {path.relative_to(folder).as_posix() for path in folder.rglob("[!.]*.md")}
@@ -199,7 +199,7 @@ def _is_stale(known: str | None, chunks: Iterable[str], text: str) -> bool:
 # Vectors
 
 
-def _vectors(held: Held) -> Iterator[Fault]:
+def _vectors(held: StoreSnapshot) -> Iterator[Fault]:
     if held.model == "fts-only":
         return
     usual = _usual(held)
@@ -221,15 +221,15 @@ def _vectors(held: Held) -> Iterator[Fault]:
         ("not unit", "Vectors are not of length 1, so a dot product is no cosine", long.tolist()),
         ("unreachable", "Chunks carry another model's name, and no leg searches them", away),
     ):
-        yield from _fault(held, kind, description, [_place(held, row) for row in which], of)
+        yield from _fault(held, kind, description, [_row_name(held, row) for row in which], of)
 
 
-def _usual(held: Held) -> int:
+def _usual(held: StoreSnapshot) -> int:
     sizes = Counter(vector.size for vector in held.vectors if vector.size)
     return sizes.most_common(1)[0][0] if sizes else 0
 
 
-def _matrix(held: Held) -> tuple[Rows, Vectors]:
+def _matrix(held: StoreSnapshot) -> tuple[Rows, Vectors]:
     """The rows whose vectors have the usual length, and these vectors."""
     usual = _usual(held)
     rows = [row for row, vector in enumerate(held.vectors) if vector.size == usual and usual]
@@ -237,7 +237,7 @@ def _matrix(held: Held) -> tuple[Rows, Vectors]:
     return np.array(rows, np.int64), kept
 
 
-def _model(held: Held) -> Embedder | None:
+def _model(held: StoreSnapshot) -> Embedder | None:
     """The local model that a store names, or the packaged one where it may be that; None if it cannot be."""
     if held.kind == "ours":
         return local_embedder(held.model, held.revision) if held.model == PACKAGED_MODEL else None
@@ -246,7 +246,7 @@ def _model(held: Held) -> Embedder | None:
     return packaged if known and _usual(held) == packaged.dimensions else None
 
 
-def _again(held: Held, embedder: Embedder | None, named: bool, only: str) -> Iterator[Fault]:
+def _again(held: StoreSnapshot, embedder: Embedder | None, named: bool, only: str) -> Iterator[Fault]:
     """Vectors that are not those of their texts: a sample is embedded again.
 
     Without a named model nothing is said unless half of the sample agrees with the packaged one.
@@ -272,7 +272,7 @@ def _again(held: Held, embedder: Embedder | None, named: bool, only: str) -> Ite
             description = (
                 f"{embedder.name} makes vectors of {embedder.dimensions:,} numbers, not {_usual(held):,}"
             )
-            yield from _fault(held, "other model", description, [_place(held, int(rows[0]))], len(rows))
+            yield from _fault(held, "other model", description, [_row_name(held, int(rows[0]))], len(rows))
         return
     texts = [held.texts[rows[one]] for one in sample]
     alike = cosines_again(embedder, texts, units[sample])
@@ -288,7 +288,7 @@ def _again(held: Held, embedder: Embedder | None, named: bool, only: str) -> Ite
     yield from _foreign(held, rows, units, good, bad, alike[[sample.index(one) for one in bad]])
 
 
-def _sample(held: Held, rows: Rows, units: Vectors) -> list[int]:
+def _sample(held: StoreSnapshot, rows: Rows, units: Vectors) -> list[int]:
     """Places of `rows`: some spread evenly, and those whose vectors are farthest from the mean of all."""
     whole = held.kind == "ours"
     able = [place for place, row in enumerate(rows) if held.texts[row].strip()]
@@ -302,7 +302,7 @@ def _sample(held: Held, rows: Rows, units: Vectors) -> list[int]:
 
 
 def _foreign(
-    held: Held, rows: Rows, units: Vectors, good: list[int], bad: list[int], alike: NDArray[Any]
+    held: StoreSnapshot, rows: Rows, units: Vectors, good: list[int], bad: list[int], alike: NDArray[Any]
 ) -> Iterator[Fault]:
     """Another model, all over or mixed in, or another text: a vector of this model lies among its others.
 
@@ -311,7 +311,7 @@ def _foreign(
     if not bad:
         return
     of = len(good) + len(bad)
-    told = [_place(held, int(rows[one])) for one in bad]
+    told = [_row_name(held, int(rows[one])) for one in bad]
     cosines = f"; cosines of {min(alike):.2f} to {max(alike):.2f} with their texts embedded again"
     if not good:
         yield from _fault(held, "other model", "The vectors are of another model" + cosines, told, of)
@@ -333,7 +333,7 @@ def _wanted(embedder: Embedder) -> dict[str, str] | None:
     return next((one for one in PREFIXES if re.search(one["family"], name)), None)
 
 
-def _bare(held: Held, embedder: Embedder, texts: Sequence[str], stored: Vectors) -> Fault | None:
+def _bare(held: StoreSnapshot, embedder: Embedder, texts: Sequence[str], stored: Vectors) -> Fault | None:
     """The missing prefix of passages: the stored vectors are those of the texts without it."""
     wanted = _wanted(embedder)
     if wanted is None or not wanted["passage"]:
@@ -353,7 +353,7 @@ def _bare(held: Held, embedder: Embedder, texts: Sequence[str], stored: Vectors)
     )
 
 
-def _prefix_of_query(held: Held, embedder: Embedder, asked: str) -> Iterator[Fault]:
+def _prefix_of_query(held: StoreSnapshot, embedder: Embedder, asked: str) -> Iterator[Fault]:
     wanted = _wanted(embedder)
     if wanted is None:
         return
@@ -381,7 +381,7 @@ def _both(embedder: Embedder, texts: Sequence[str], prefix: str, role: Any) -> t
 # Keywords, and copies
 
 
-def _full_text(held: Held) -> Iterator[Fault]:
+def _full_text(held: StoreSnapshot) -> Iterator[Fault]:
     if held.full_text is None:
         return
     texts = dict(zip(held.ids, held.texts, strict=True))
@@ -390,7 +390,7 @@ def _full_text(held: Held) -> Iterator[Fault]:
     ]
     description = "The keyword index has no row for chunks, so its leg cannot find them"
     yield from _fault(
-        held, "no full text", description, [_place(held, row) for row in lacking], len(held.ids)
+        held, "no full text", description, [_row_name(held, row) for row in lacking], len(held.ids)
     )
     extra = [one for one in held.full_text if one not in texts]
     description = "The keyword index has rows of chunks that are gone"
@@ -398,16 +398,16 @@ def _full_text(held: Held) -> Iterator[Fault]:
     differ = [row for row, one in enumerate(held.ids) if held.full_text.get(one, texts[one]) != texts[one]]
     description = "The keyword index has other words than the chunks"
     yield from _fault(
-        held, "full text differs", description, [_place(held, row) for row in differ], len(held.ids)
+        held, "full text differs", description, [_row_name(held, row) for row in differ], len(held.ids)
     )
 
 
-def _copies(held: Held) -> Iterator[Fault]:
+def _copies(held: StoreSnapshot) -> Iterator[Fault]:
     by_text: dict[str, list[int]] = {}
     for row, text in enumerate(held.texts):
         by_text.setdefault(" ".join(text.split()), []).append(row)
     many = [rows for text, rows in by_text.items() if text and len(rows) >= COPIES]
-    which = [_place(held, row) for rows in sorted(many, key=len, reverse=True) for row in rows]
+    which = [_row_name(held, row) for rows in sorted(many, key=len, reverse=True) for row in rows]
     description = f"The same text is stored {COPIES} times or more, and its copies crowd an answer"
     yield from _fault(
         held, "copies", description, which, len(held.ids), "keep one of the copies, then index again"
@@ -417,7 +417,7 @@ def _copies(held: Held) -> Iterator[Fault]:
 # An open index
 
 
-def held_by(index: OpenIndex) -> Held | None:
+def held_by(index: OpenIndex) -> StoreSnapshot | None:
     """What an open index holds; None for one that keeps no file of ours and gives no vectors."""
     if isinstance(index, MemoryIndex) and isinstance(index.store, Store):
         found = ours(index.store.db, index.name)
@@ -427,7 +427,7 @@ def held_by(index: OpenIndex) -> Held | None:
     except WorkbenchError:
         return None
     chunks = index.chunks(rows)
-    return Held(
+    return StoreSnapshot(
         name=index.name,
         kind="an open index",
         repair="workbench index FOLDER --rebuild",

@@ -44,7 +44,7 @@ MISSING = np.empty(0, np.float32)
 
 
 @dataclass(frozen=True)
-class Held:
+class StoreSnapshot:
     """The chunks of a store, one per place in `ids`, `paths`, `texts` and `vectors`.
 
     `model` is empty where the store does not name one. `full_text` has the text of each row of the keyword
@@ -77,7 +77,7 @@ class Held:
     checksums: bool = True
 
 
-def read_store(place: Path) -> Held:
+def read_store(place: Path) -> StoreSnapshot:
     """The content of a store's file or folder. Raises InputError for one of no known kind."""
     if not place.exists():
         raise InputError(f"There is no index at {place}.", "Make one: workbench index FOLDER")
@@ -141,10 +141,10 @@ def vector_of(stored: Any, wide: bool = False) -> Vectors:
     return np.array(stored, np.float32)
 
 
-def _held(name: str, kind: str, repair: str, rows: Iterable[Sequence[Any]], **more: Any) -> Held:
+def _snapshot(name: str, kind: str, repair: str, rows: Iterable[Sequence[Any]], **more: Any) -> StoreSnapshot:
     """A store of rows: the id, path, text and vector of each chunk, and what else they have."""
     every = [_checked(row) for row in rows]
-    return Held(
+    return StoreSnapshot(
         name,
         kind,
         repair,
@@ -176,7 +176,7 @@ def _texts(rows: Iterable[tuple[Any, Any]]) -> dict[str, str]:
 # SQLite files
 
 
-def _ours(file: Path) -> Held | None:
+def _ours(file: Path) -> StoreSnapshot | None:
     with reading(file) as db:
         try:
             if not {"documents", "embedding_cache"} <= _tables(db):
@@ -198,14 +198,14 @@ def _words_problems(file: Path) -> list[str]:
         return [f"{file.name}: {WRONG_CHECKSUM}"]
 
 
-def _with_a_wrong_page(name: str, error: apsw.IOError) -> Held:
+def _with_a_wrong_page(name: str, error: apsw.IOError) -> StoreSnapshot:
     """All that is known of an index with a page that is not as it was written. Raises any other error."""
     if not wrong_checksum(error):
         raise error
-    return _held(name, "ours", REBUILD.format("FOLDER"), (), problems=[WRONG_CHECKSUM])
+    return _snapshot(name, "ours", REBUILD.format("FOLDER"), (), problems=[WRONG_CHECKSUM])
 
 
-def ours(db: apsw.Connection, name: str) -> Held:
+def ours(db: apsw.Connection, name: str) -> StoreSnapshot:
     """What an index file of the workbench holds, read through an open connection.
 
     Of a file with a page that is not as it was written, only that problem is read.
@@ -220,7 +220,7 @@ def ours(db: apsw.Connection, name: str) -> Held:
     chunks = [Chunk(*fields) for *fields, _, _ in rows]
     texts = {str(row): one.text for one, (*_, row) in zip(chunks, rows, strict=True)}
     changed = [one.place for one in chunks if one.path and not is_sound(one, settings["model"])]
-    return _held(
+    return _snapshot(
         name,
         "ours",
         REBUILD.format(known.get("folder") or "FOLDER"),
@@ -300,7 +300,7 @@ def _row_by_row(copy: apsw.Connection, texts: Mapping[str, str]) -> Iterator[tup
             yield row, ""
 
 
-def _openclaw(file: Path) -> Held | None:
+def _openclaw(file: Path) -> StoreSnapshot | None:
     with reading(file) as db:
         names = [name for name in ("memory_index_chunks", "chunks") if name in _tables(db)]
         if not names or "embedding" not in _columns(db, names[0]):
@@ -314,7 +314,7 @@ def _openclaw(file: Path) -> Held | None:
         if f"{names[0]}_fts" in _tables(db):
             check_tables(db, f"{names[0]}_fts", virtual=True)
             full_text = _texts(_rows(db, f"SELECT id, text FROM {names[0]}_fts"))
-        return _held(
+        return _snapshot(
             str(file),
             "OpenClaw's",
             "openclaw memory index --force",
@@ -347,7 +347,7 @@ BASIC_MEMORY_SQL = """
 """
 
 
-def _basic_memory(file: Path) -> Held | None:
+def _basic_memory(file: Path) -> StoreSnapshot | None:
     with reading(file) as db:
         if not {"entity", "project", "search_index", "search_vector_chunks"} <= _tables(db):
             return None
@@ -357,7 +357,7 @@ def _basic_memory(file: Path) -> Held | None:
         folders = _rows(db, "SELECT path FROM project")
         entities = _texts(_rows(db, "SELECT file_path, ifnull(checksum, '') FROM entity"))
         notes = {path for (path,) in _rows(db, "SELECT file_path FROM search_index WHERE type = 'entity'")}
-        return _held(
+        return _snapshot(
             str(file),
             "Basic Memory's",
             "basic-memory reindex",
@@ -421,12 +421,14 @@ def _path_of(payload: Mapping[str, Any]) -> str:
     return next((every[key] for key in PATH_KEYS if every.get(key) and isinstance(every[key], str)), "")
 
 
-def _of_points(name: str, kind: str, points: Iterable[tuple[str, Mapping[str, Any], Vectors]]) -> Held:
+def _of_points(
+    name: str, kind: str, points: Iterable[tuple[str, Mapping[str, Any], Vectors]]
+) -> StoreSnapshot:
     rows = [(one, _path_of(payload), _text_of(payload), vector) for one, payload, vector in points]
-    return _held(name, kind, "add the documents again with the program that made the store", rows)
+    return _snapshot(name, kind, "add the documents again with the program that made the store", rows)
 
 
-def _qdrant(folder: Path) -> Held | None:
+def _qdrant(folder: Path) -> StoreSnapshot | None:
     files = sorted(folder.glob("collection/*/storage.sqlite"))
     if not files:
         return None
@@ -448,7 +450,7 @@ def _qdrant_points(file: Path) -> Iterator[tuple[str, Mapping[str, Any], Vectors
             yield _plain(point.get("id")), point.get("payload") or {}, vector
 
 
-def _chroma(folder: Path) -> Held | None:
+def _chroma(folder: Path) -> StoreSnapshot | None:
     file = folder / "chroma.sqlite3"
     if not file.exists():
         return None
@@ -501,7 +503,7 @@ def _hnsw(folder: Path) -> Iterator[tuple[str, Vectors]]:
 FLAT = {b"IxFI", b"IxF2", b"IxFl"}
 
 
-def _faiss(folder: Path) -> Held | None:
+def _faiss(folder: Path) -> StoreSnapshot | None:
     files = sorted(folder.glob("*.faiss"))
     if not files:
         return None
@@ -530,5 +532,5 @@ def _faiss_points(file: Path) -> Iterator[tuple[str, Mapping[str, Any], Vectors]
         yield str(name), kept[name].kept if isinstance(kept[name], _Inert) else kept[name], MISSING
 
 
-FILES: tuple[Callable[[Path], Held | None], ...] = (_ours, _basic_memory, _openclaw)
-FOLDERS: tuple[Callable[[Path], Held | None], ...] = (_qdrant, _chroma, _faiss)
+FILES: tuple[Callable[[Path], StoreSnapshot | None], ...] = (_ours, _basic_memory, _openclaw)
+FOLDERS: tuple[Callable[[Path], StoreSnapshot | None], ...] = (_qdrant, _chroma, _faiss)

@@ -167,14 +167,14 @@ _LISTS = TOLD.pop("lists")
 _KINDS = {**vars(fusions), "WeightedRRF": WeightedRRF}
 
 
-def _made(told: Any) -> Any:
+def _built(told: Any) -> Any:
     """A fusion or a scale of scores, from its kind and parameters; a text names a rule or a scale."""
     if isinstance(told, dict):
-        return _KINDS[told["kind"]](**{name: _made(one) for name, one in told.items() if name != "kind"})
+        return _KINDS[told["kind"]](**{name: _built(one) for name, one in told.items() if name != "kind"})
     return _KINDS[told] if isinstance(told, str) else told
 
 
-_ALL = [Engine(name, _made(told.pop("fusion")), Source(**told)) for name, told in TOLD.items()]
+_ALL = [Engine(name, _built(told.pop("fusion")), Source(**told)) for name, told in TOLD.items()]
 
 ENGINES = Registry[Engine](
     "engine",

@@ -117,10 +117,10 @@ def _words(trace: Trace) -> list[str]:
 def _texts(index: Index) -> SplitTexts:
     """The split texts of an index, made once for each of its generations."""
 
-    def made() -> SplitTexts:
+    def build() -> SplitTexts:
         listed = [index.rows_of(path) for path in index.paths()]
         rows = np.concatenate(listed) if listed else np.arange(index.size)
         by_id = sorted(zip(index.chunks(rows), rows.tolist(), strict=True), key=lambda one: one[0].id)
         return SplitTexts.of(np.array([row for _, row in by_id], np.int64), [one.text for one, _ in by_id])
 
-    return memoized(index, SplitWordsLeg, made)
+    return memoized(index, SplitWordsLeg, build)

@@ -30,7 +30,7 @@ from workbench.views.living.state import State, setting
 SIDES = ("left", "right")
 
 
-def beside(left: Trace, right: Trace) -> list[tuple[Candidate | None, Candidate | None]]:
+def paired_candidates(left: Trace, right: Trace) -> list[tuple[Candidate | None, Candidate | None]]:
     """Pairs of the same chunk's candidates in two searches (None if absent); the left search comes first.
 
     If one search returns whole notes and the other chunks, a note is paired with its best chunk.
@@ -228,8 +228,8 @@ class ExplorerState(State):
             f"Every candidate for “{left.question}”: position, score and fate",
             ("chunk", left.system, "fate", right.system, "fate"),
             tuple(
-                (_place(one, other), *_cells(left, one), *_cells(right, other))
-                for one, other in beside(left, right)
+                (_location(one, other), *_cells(left, one), *_cells(right, other))
+                for one, other in paired_candidates(left, right)
             ),
         )
 
@@ -281,7 +281,7 @@ def _verdict(explanations: Sequence[Explanation], files: Sequence[str]) -> str:
     return " ".join(f"In {one.trace.system} {what} is {words}" for one, what, words in names)
 
 
-def _place(one: Candidate | None, other: Candidate | None) -> str:
+def _location(one: Candidate | None, other: Candidate | None) -> str:
     there = one or other
     return there.chunk.place if there else ABSENT
 

@@ -52,7 +52,7 @@ class Judged:
 
     asked: Asked
     key: tuple[float, float, float]
-    said: str
+    sentence: str
 
 
 def read_log(files: Mapping[str, str]) -> tuple[list[Asked], list[str]]:

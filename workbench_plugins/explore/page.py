@@ -173,7 +173,7 @@ class Desk:
                 {
                     "question": one.asked.question,
                     "expected": one.asked.expected or "",
-                    "said": one.said,
+                    "said": one.sentence,
                     "logged": logged(one.asked),
                 }
                 for one in found

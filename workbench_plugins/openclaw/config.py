@@ -261,7 +261,7 @@ def configured(
 ) -> Configuration:
     """The configuration of `data`, which comes from `file`. Raises InputError as `read` does."""
     form, agent, defaults, overrides = trees(data, file, agent)
-    given = [*defaults.given(), *overrides.given()]
+    given = [*defaults.keys_with_values(), *overrides.keys_with_values()]
     keys = {one.key for one in given}
     raw = merged(defaults.settings, overrides.settings)
     if system is not None:
@@ -291,7 +291,7 @@ def configured(
         citations=str(at(data, "memory.citations", "auto")),
     )
     findings = [_finding(one, given, unknown, configuration, newest) for one in given]
-    return replace(configuration, findings=(*findings, *_beside(data, form)))
+    return replace(configuration, findings=(*findings, *_memory_keys(data, form)))
 
 
 # The parts of a configuration
@@ -366,7 +366,7 @@ def _unknown(place: str, description: str) -> KeyReport:
     return KeyReport(one_line(masked(place)), NOT_SHOWN, "unknown", description)
 
 
-def _beside(data: Mapping[str, Any], form: str) -> Iterator[KeyReport]:
+def _memory_keys(data: Mapping[str, Any], form: str) -> Iterator[KeyReport]:
     """The keys about memory outside the settings of memory search: citations, workspace, and others."""
     memory = at(data, "memory", {})
     for one in leaves(memory if isinstance(memory, Mapping) else {}, "memory"):

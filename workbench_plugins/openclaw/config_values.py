@@ -170,7 +170,7 @@ class Tree(NamedTuple):
     place: str
     settings: Mapping[str, Any]
 
-    def given(self) -> list[Given]:
+    def keys_with_values(self) -> list[Given]:
         """Every key that has a value, in the order of the file."""
         return list(leaves(self.settings, self.place))
 

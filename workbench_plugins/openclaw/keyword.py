@@ -478,11 +478,11 @@ def _path_table(index: Index, files: Sequence[str], tokenizer: Tokenizer) -> Pat
 
 def _first_chunk(index: Index, path: str) -> int:
     rows = index.rows_of(path)
-    first = min(zip(index.chunks(rows), rows.tolist(), strict=True), key=_place, default=None)
+    first = min(zip(index.chunks(rows), rows.tolist(), strict=True), key=_line_order, default=None)
     return first[1] if first else NO_CHUNK
 
 
-def _place(pair: tuple[Chunk, int]) -> tuple[int, int, str]:
+def _line_order(pair: tuple[Chunk, int]) -> tuple[int, int, str]:
     chunk, _ = pair
     return chunk.start_line, chunk.end_line, chunk.id
 

@@ -439,7 +439,7 @@ class OwnVectors(StoredVectors):
     def __init__(self, kept: Store, embedder: Embedder) -> None:
         super().__init__()
         self.path = kept.path
-        self._kept = kept
+        self._vectors = kept
         self._embedder = embedder
         self._settings = Settings(embedder.name, embedder.revision, embedder.dimensions, "")
 
@@ -455,20 +455,20 @@ class OwnVectors(StoredVectors):
         return content_hash(value)
 
     def known(self, keys: Sequence[str]) -> Mapping[str, Vector | None]:
-        return {key: one.vector for key, one in self._kept.cached(self._settings, "passage", keys).items()}
+        return {key: one.vector for key, one in self._vectors.cached(self._settings, "passage", keys).items()}
 
     def add(self, values: Mapping[str, str]) -> None:
         with progress_bar(total=len(values), desc="embedding", unit="chunk") as bar:
-            embed_through_cache(self._kept, self._settings, self._embedder, "passage", values, bar.update)
+            embed_through_cache(self._vectors, self._settings, self._embedder, "passage", values, bar.update)
 
     def question(self, text: str) -> Vector:
         """The vector of a question; from the cache if it was embedded before."""
         key = content_hash(text)
-        found = embed_through_cache(self._kept, self._settings, self._embedder, "query", {key: text})
+        found = embed_through_cache(self._vectors, self._settings, self._embedder, "query", {key: text})
         return found[key].vector
 
     def close(self) -> None:
-        self._kept.close()
+        self._vectors.close()
 
 
 def stored_vector(value: Any) -> Vector | None:

@@ -52,7 +52,7 @@ class RequestError(Exception):
     def retryable(self) -> bool:
         return self.retry_after <= LONGEST_WAIT and retryable(self.message, self.status)
 
-    def said(self, key: str) -> str:
+    def one_line(self, key: str) -> str:
         """The message in one line of at most 300 characters, without the key."""
         text = " ".join(self.message.split()).rstrip(".")
         text = text.replace(key, "…") if key else text

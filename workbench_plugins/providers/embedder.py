@@ -243,9 +243,9 @@ class RemoteEmbedder:
         return retrying(request)
 
     def _explained(self, error: RequestError) -> ProviderError:
-        said = error.said(self.access.key)
+        message = error.one_line(self.access.key)
         status = f" with status {error.status}" if error.status else ""
-        return ProviderError(f"{self.name} failed{status}: {said}.", self._remedy(error))
+        return ProviderError(f"{self.name} failed{status}: {message}.", self._remedy(error))
 
     def _remedy(self, error: RequestError) -> str:
         """What the user can do. Vectors that came before are in the index or its cache."""

@@ -83,7 +83,7 @@ class _OfService:
         except RequestError as error:
             status = f" ({error.status})" if error.status else ""
             raise ProviderError(
-                f"The reranker {self.name} failed{status}: {error.said(self.service.key)}.",
+                f"The reranker {self.name} failed{status}: {error.one_line(self.service.key)}.",
                 "Check its address, its model and its key.",
             ) from None
 

@@ -107,11 +107,11 @@ def _pairs(run: str) -> list[str]:
 
 def _tokenizer(*names: str) -> apsw.FTS5Tokenizer:
     """The tokenizer of this thread; a connection belongs to one thread."""
-    held: dict[tuple[str, ...], apsw.FTS5Tokenizer] = vars(_CONNECTIONS).setdefault("tokenizers", {})
-    if names not in held:
+    tokenizers: dict[tuple[str, ...], apsw.FTS5Tokenizer] = vars(_CONNECTIONS).setdefault("tokenizers", {})
+    if names not in tokenizers:
         options = [*names[1:], "remove_diacritics", "2"]
-        held[names] = apsw.Connection(":memory:").fts5_tokenizer(names[0], options)
-    return held[names]
+        tokenizers[names] = apsw.Connection(":memory:").fts5_tokenizer(names[0], options)
+    return tokenizers[names]
 
 
 def content_stems(text: str) -> list[str]:

@@ -119,7 +119,7 @@ def _ends(counts: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
 
 
-def held(
+def contents_of(
     ends: NDArray[np.int64], places: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """What these chunks hold, one after another, where each chunk's begin, and which chunks hold anything."""
@@ -162,9 +162,9 @@ class WordCodes:
         """The words and passages of some of the chunks, in their order."""
         return WordCodes(
             _ends(np.diff(self.words)[places]),
-            self.codes.of(held(self.words, places)[0]),
+            self.codes.of(contents_of(self.words, places)[0]),
             _ends(np.diff(self.passages)[places]),
-            self.passage_codes.of(held(self.passages, places)[0]),
+            self.passage_codes.of(contents_of(self.passages, places)[0]),
         )
 
     @property

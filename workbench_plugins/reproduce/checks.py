@@ -55,7 +55,7 @@ WEIGHTS = re.compile(r'"?weights"?\s*[:=]\s*\[([\d.,\s]{3,200})\]', re.IGNORECAS
 class Check:
     """Something that was computed again: what came of it, and the verdict that follows, if one does."""
 
-    says: str
+    sentence: str
     kind: str = ""
     case: Case | None = None
 

@@ -126,7 +126,7 @@ def verdict_data(verdict: Verdict, file: Path | None) -> dict[str, Any]:
     return {
         "verdict": verdict.kind,
         "exit_code": verdict.exit_code,
-        "says": verdict.says,
+        "says": verdict.sentence,
         "more": list(verdict.more),
         "ask": list(verdict.ask),
         "case": str(file) if file else None,
@@ -147,7 +147,7 @@ def _fact(one: Fact) -> dict[str, Any]:
 def reply(verdict: Verdict, file: str) -> str:
     """The verdict, what it rests on, each fact with its line, and what to send back."""
     report = verdict.report
-    parts = [verdict.says, *verdict.more[:5], ""]
+    parts = [verdict.sentence, *verdict.more[:5], ""]
     parts += [_line(one, file) for one in report.facts[:MOST_SHOWN]]
     if len(report.facts) > MOST_SHOWN:
         parts.append(f"{len(report.facts) - MOST_SHOWN} more facts; --json has all.")

@@ -37,7 +37,7 @@ def proposed(report: Report, judge: str) -> list[Fact]:
             values = json.loads(re.findall(r"\{[^{}]*\}", said)[-1])
     except RequestError as error:
         raise ProviderError(
-            f"The judge {model} failed: {error.said(service.key)}.",
+            f"The judge {model} failed: {error.one_line(service.key)}.",
             "Check its address, its model and its key.",
         ) from None
     given = {name: one for name, one in values.items() if isinstance(one, str) and one.strip()}

@@ -57,7 +57,7 @@ class PlacedText:
         last = max(first + 1, last)
         return int(self.places[min(first, len(self.text) - 1)]), int(self.places[last - 1]) + 1
 
-    def replaced(self, pattern: re.Pattern[str], instead: Any) -> PlacedText:
+    def with_replacements(self, pattern: re.Pattern[str], instead: Any) -> PlacedText:
         """The text with each match replaced by what `instead` makes of it; a new sign stands at its place."""
         texts, places, end = [], [], 0
         for found in pattern.finditer(self.text):
@@ -131,9 +131,9 @@ def lines_of(report: str) -> list[Line]:
     whole = pasted(report.removeprefix("\ufeff"))
     if report.startswith("\ufeff"):
         whole = PlacedText(whole.text, whole.places + 1)
-    whole = whole.replaced(UNSEEN, "")
-    whole = whole.replaced(COMMENT, lambda found: found[1] or "\n" * found[0].count("\n"))
-    whole = whole.replaced(PRE, f"\n{PRE_MARK}\n")
+    whole = whole.with_replacements(UNSEEN, "")
+    whole = whole.with_replacements(COMMENT, lambda found: found[1] or "\n" * found[0].count("\n"))
+    whole = whole.with_replacements(PRE, f"\n{PRE_MARK}\n")
     made = list(_lines(whole, ends))
     first = next((place for place, one in enumerate(made) if one.title), 0)
     return [*made[first : first + 1], *made[:first], *made[first + 1 :]]
@@ -168,5 +168,5 @@ def _plain(line: PlacedText) -> PlacedText:
     """The line with the Markdown that says the same as its tags and entities."""
     if "<" in line.text:
         for tag, mark in WORDS["html"].items():
-            line = line.replaced(re.compile(tag, re.IGNORECASE), mark)
-    return line.replaced(ENTITY, lambda found: unescape(found[0])) if "&" in line.text else line
+            line = line.with_replacements(re.compile(tag, re.IGNORECASE), mark)
+    return line.with_replacements(ENTITY, lambda found: unescape(found[0])) if "&" in line.text else line

@@ -117,7 +117,7 @@ def _written(text: str) -> Iterator[str]:
     yield from (unquote_plus(one[1]) for one in pattern(WORDS["address"]).finditer(text))
 
 
-def _said(quotation: re.Match[str]) -> str:
+def _quoted_words(quotation: re.Match[str]) -> str:
     """The words between the marks of a quotation."""
     return next(one for one in quotation.groupdict().values() if one)
 
@@ -129,7 +129,7 @@ def _asked(line: Line) -> Iterator[tuple[int, str]]:
     yield from ((4, one) for one in (*_written(line.text), *pattern(WORDS["said"]).findall(line.text)))
     for found in form("quoted").finditer(line.text):
         before, ends = line.text[ends : found.start()][-60:], found.end()
-        said = _said(found)
+        said = _quoted_words(found)
         if found["code"] is not None and (inside := list(_written(said))):
             yield from ((2, one) for one in inside)
             continue
@@ -162,7 +162,7 @@ def _candidates(lines: Sequence[Line]) -> Iterator[tuple[int, Line, str]]:
         logged = log.match(one.text) is not None
         if not (logged or one.title) and (found := named.fullmatch(one.text)):
             quoted = form("quoted").search(found[1]) if _tells_of_a_quotation(found[1]) else None
-            yield 0, one, _said(quoted) if quoted else form("after").split(found[1])[0]
+            yield 0, one, _quoted_words(quoted) if quoted else form("after").split(found[1])[0]
         first = one.heading != above.heading and len(one.text) <= LONGEST_ANSWER
         told = SENTENCES.search(one.text) or _tells_of_a_quotation(one.text)
         if first and not logged and section.fullmatch(one.heading) and not told:

@@ -117,14 +117,14 @@ class ReportState(State):
             "systems": self.options["system"],
             "verdict": {
                 "kind": self.result.kind,
-                "says": visible(self.result.says),
+                "says": visible(self.result.sentence),
                 "ask": list(map(visible, self.result.ask)),
             },
         }
 
     @property
     def sentence(self) -> str:
-        return visible(self.result.says)
+        return visible(self.result.sentence)
 
     @property
     def table(self) -> Table:

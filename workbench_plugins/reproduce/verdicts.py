@@ -66,7 +66,7 @@ class Verdict:
     """
 
     kind: str
-    says: str
+    sentence: str
     report: Report
     more: tuple[str, ...] = ()
     ask: tuple[str, ...] = ()
@@ -89,21 +89,21 @@ def verdict_of(report: Report) -> Verdict:
         return _decided(decided, report, checks)
     ran = _ran(report)
     if ran and ran.kind != NEEDS:
-        return replace(ran, more=(*ran.more, *_said(checks)))
+        return replace(ran, more=(*ran.more, *_sentences(checks)))
     if shown := _stand_in(report):
-        return replace(shown, more=(*shown.more, *(ran.more if ran else ()), *_said(checks)))
+        return replace(shown, more=(*shown.more, *(ran.more if ran else ()), *_sentences(checks)))
     if ran:
-        return replace(ran, more=(*ran.more, *_said(checks)))
-    return replace(needs(report), more=_said(checks))
+        return replace(ran, more=(*ran.more, *_sentences(checks)))
+    return replace(needs(report), more=_sentences(checks))
 
 
 def _decided(check: Check, report: Report, checks: Sequence[Check]) -> Verdict:
-    says = f"{HEADLINES[check.kind]}: {check.says}"
-    return Verdict(check.kind, says, report, _said(checks, check), case=check.case)
+    sentence = f"{HEADLINES[check.kind]}: {check.sentence}"
+    return Verdict(check.kind, sentence, report, _sentences(checks, check), case=check.case)
 
 
-def _said(checks: Sequence[Check], without: Check | None = None) -> tuple[str, ...]:
-    return tuple(one.says[0].upper() + one.says[1:] for one in checks if one is not without)
+def _sentences(checks: Sequence[Check], without: Check | None = None) -> tuple[str, ...]:
+    return tuple(one.sentence[0].upper() + one.sentence[1:] for one in checks if one is not without)
 
 
 # What is missing

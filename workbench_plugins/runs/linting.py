@@ -94,11 +94,11 @@ def _applied(rule: Rule, rankings: Mapping[str, RunRanking]) -> Iterator[RunFind
     failing = {question: row for question, one in rankings.items() if (row := rule.fails(one)) is not None}
     if failing:
         question, row = next(iter(failing.items()))
-        first = _place(question, rankings[question], row)
+        first = _row_text(question, rankings[question], row)
         yield _finding(rule.kind, len(failing), first, rule.values)
 
 
-def _place(question: str, ranking: RunRanking, row: int) -> str:
+def _row_text(question: str, ranking: RunRanking, row: int) -> str:
     line = f", line {ranking.lines[row]}" if ranking.lines[row] else ""
     return f"question {question!r:.80}{line}: {ranking.ids[row]} ({ranking.scores[row]:g})"
 
@@ -193,7 +193,7 @@ def _patterns(rankings: Mapping[str, RunRanking], run: Run) -> Iterator[RunFindi
 def _everywhere(some: Mapping[str, RunRanking], kind: str, **values: Any) -> RunFinding:
     """A finding in all of these questions."""
     question, one = next(iter(some.items()))
-    return _finding(kind, len(some), _place(question, one, 0), values)
+    return _finding(kind, len(some), _row_text(question, one, 0), values)
 
 
 def _parts_without_effect(some: Mapping[str, RunRanking], run: Run) -> Iterator[RunFinding]:

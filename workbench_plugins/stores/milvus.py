@@ -181,7 +181,7 @@ def plain_errors(name: str) -> Iterator[None]:
 def _plain(name: str, error: Exception) -> WorkbenchError:
     from pymilvus.exceptions import ErrorCode
 
-    said, code = _said(error), getattr(error, "code", None)
+    said, code = _server_message(error), getattr(error, "code", None)
 
     def fits(row: Row) -> bool:
         has_code = "code" in row and code == ErrorCode[row["code"]]
@@ -190,7 +190,7 @@ def _plain(name: str, error: Exception) -> WorkbenchError:
     return meaning("milvus", name, said, fits)
 
 
-def _said(error: Exception) -> str:
+def _server_message(error: Exception) -> str:
     text = getattr(error, "message", "") or getattr(error, "details", lambda: "")() or type(error).__name__
     return " ".join(str(text).split())[:200].rstrip(".")
 

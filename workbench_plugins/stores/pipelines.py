@@ -173,13 +173,13 @@ class TextLayout:
         """The index with its chunks in that table, made once for each generation."""
         key = TextLayout, self.config
 
-        def made() -> tuple[PostgresTexts, Rows]:
+        def build() -> tuple[PostgresTexts, Rows]:
             rows = np.concatenate([*map(index.rows_of, index.paths()), np.empty(0, np.int64)])
             chunks = index.chunks(rows)
             keys, texts = [one.id for one in chunks], [one.text for one in chunks]
             return text_table(index, self.description, keys, texts, self.config), rows
 
-        table, rows = memoized(index, key, made)
+        table, rows = memoized(index, key, build)
         return TextIndex(index, table, rows, self.function, self.rank)
 
 

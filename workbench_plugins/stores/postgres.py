@@ -147,7 +147,7 @@ def plain_errors(name: str) -> Iterator[None]:
 
 
 def _plain(name: str, error: psycopg.Error) -> WorkbenchError:
-    said = _said(error)
+    said = _server_message(error)
     if isinstance(error, errors.SyntaxError):
         return UnreadableQueryError(f"PostgreSQL cannot read a query for {name}: {said}.", "Ask with words.")
 
@@ -157,7 +157,7 @@ def _plain(name: str, error: psycopg.Error) -> WorkbenchError:
     return meaning("postgresql", name, said, fits)
 
 
-def _said(error: psycopg.Error) -> str:
+def _server_message(error: psycopg.Error) -> str:
     """The server's own words, in one line and without its context."""
     text = error.diag.message_primary or str(error).partition("\n")[0] or type(error).__name__
     return text.strip().rstrip(".")
@@ -207,7 +207,7 @@ def _install_vectors(address: Address, connection: psycopg.Connection[Any]) -> S
         connection.execute("CREATE EXTENSION vector")
     except psycopg.Error as error:
         raise InputError(
-            f"The database of {address.name} does not have the extension pgvector: {_said(error)}.",
+            f"The database of {address.name} does not have the extension pgvector: {_server_message(error)}.",
             "Install pgvector on the server, then run as its administrator: CREATE EXTENSION vector",
         ) from None
     return connection.execute("SELECT current_schema()").fetchone() or ("public",)
@@ -443,7 +443,7 @@ class PostgresStore(Session, IndexStore):
 
     def __init__(self, address: Address, connection: psycopg.Connection[Any]) -> None:
         super().__init__(address, connection)
-        self._made = _number(self, self.address.schema)
+        self._build = _number(self, self.address.schema)
         self._removed: set[str] = set()
 
     @classmethod
@@ -458,7 +458,7 @@ class PostgresStore(Session, IndexStore):
         return store
 
     def _check(self) -> None:
-        if self._made is None:
+        if self._build is None:
             raise InputError(
                 f"There is no index at {self.name}.",
                 f"Make one: workbench index FOLDER --store '{self.name}'",
@@ -500,7 +500,7 @@ class PostgresStore(Session, IndexStore):
 
     @property
     def replaced(self) -> bool:
-        return self.db.closed or _number(self, self.address.schema) not in (self._made, None)
+        return self.db.closed or _number(self, self.address.schema) not in (self._build, None)
 
     def reopened(self) -> PostgresStore:
         return PostgresStore.open(self.address)

@@ -17,7 +17,7 @@ from tests.lab.doctor.stores import EMBEDDER, STORES, Row, changed, qdrant, rows
 from workbench.errors import InputError
 from workbench.memory.embedding.local import Embedded, unit
 from workbench_plugins.doctor.faults import facts, faults
-from workbench_plugins.doctor.store_snapshot import Held, read_store, unpickled
+from workbench_plugins.doctor.store_snapshot import StoreSnapshot, read_store, unpickled
 
 Plant = Callable[[list[Row], Path], list[Row]]
 TURN = np.linalg.qr(np.random.default_rng(5).normal(size=(384, 384)))[0].astype(np.float32)
@@ -152,7 +152,7 @@ class Prefixed:
 def test_a_missing_prefix_is_named(prefix: str, kinds: list[str], rows: list[Row]) -> None:
     made = Prefixed().embed([prefix + row.text for row in rows], "passage").vectors
     given = [[str(at) for at in range(len(rows))], [row.path for row in rows], [row.text for row in rows]]
-    found = faults(Held("a store", "mine", "again", *given, [*made]), Prefixed())
+    found = faults(StoreSnapshot("a store", "mine", "again", *given, [*made]), Prefixed())
     expected = kinds if not prefix else [*kinds, "other model"]
     assert [one.kind for one in found][:1] == expected[:1]
 
@@ -174,6 +174,8 @@ def test_what_is_no_store_is_one_sentence(tmp_path: Path) -> None:
 
 
 def test_what_the_model_has_not_read_is_a_fact_and_no_fault() -> None:
-    held = Held("x", "mine", "again", ["a"], ["a.md"], ["tea"], [np.ones(1, np.float32)], shares=[0.4])
+    held = StoreSnapshot(
+        "x", "mine", "again", ["a"], ["a.md"], ["tea"], [np.ones(1, np.float32)], shares=[0.4]
+    )
     assert faults(held) == []
     assert "40% of a chunk" in facts(held)[0]

@@ -192,7 +192,9 @@ class CaseVectors(CaseEmbedder):
         known = {one.question: one.vector for one in case.questions}
         for note in notes_of(case, folder):
             cut = cut_note(note, chunker_of(case.memory))
-            known |= {one.text: given.vector for one, given in zip(cut.passages, cut.given, strict=True)}
+            known |= {
+                one.text: given.vector for one, given in zip(cut.passages, cut.given_passages, strict=True)
+            }
         read = {
             text.strip(BLANKS): unpacked(vector, case.model, text[:40])
             for text, vector in known.items()
@@ -216,7 +218,7 @@ def _openclaw(case: Case, installed: Installed, ours: Pipeline, notes: Path, url
     with openclaw_gateway.running(installed, notes, url, tokenizer) as ask:
         found = answers(ask, _questions(case), arguments)
     return {
-        question: [] if isinstance(rows, dict) else [(_place(one), float(one["score"])) for one in rows]
+        question: [] if isinstance(rows, dict) else [(_location(one), float(one["score"])) for one in rows]
         for question, rows in found.items()
     }
 
@@ -225,7 +227,7 @@ def _questions(case: Case) -> list[str]:
     return [one.question for one in case.questions]
 
 
-def _place(row: Mapping[str, Any]) -> str:
+def _location(row: Mapping[str, Any]) -> str:
     return f"{row['path'].removeprefix(OUTSIDE)}:{row['startLine']}-{row['endLine']}"
 
 
