@@ -23,13 +23,13 @@ from workbench.tables import (
     Excerpt,
     Fold,
     Line,
+    Note,
     Part,
     Table,
     Types,
     apart,
     frame,
     framed,
-    hanging,
     html_of,
     numbers,
     tidy,
@@ -534,7 +534,7 @@ class Trace(Tabular):
     @property
     def cautions(self) -> list[Part]:
         """What limits the whole answer and stands before it: nothing, or one line."""
-        return [hanging(self.caution)] if self.caution else []
+        return [Note.of(self.caution)] if self.caution else []
 
     @property
     def headline(self) -> str:

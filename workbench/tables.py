@@ -101,6 +101,19 @@ class Fold(NamedTuple):
     parts: Sequence[Part]
 
 
+class Note(NamedTuple):
+    """A remark and its reason: a page shows the remark and folds the reason, and a terminal prints both."""
+
+    remark: str
+    reason: str
+
+    @classmethod
+    def of(cls, text: str) -> Note:
+        """The remark is what stands before the first bracket."""
+        remark, bracket, rest = text.partition(" (")
+        return cls(remark, f"{bracket.lstrip()}{rest}")
+
+
 class Box(NamedTuple):
     """One box of a picture: its name, what its tooltip says, its kinds, and words below the name."""
 
@@ -117,7 +130,7 @@ class Picture(NamedTuple):
     groups: Sequence[Sequence[Box]]
 
 
-Part = str | Line | Block | Excerpt | Table | Fold | Picture
+Part = str | Line | Block | Excerpt | Table | Fold | Note | Picture
 """A part of what a result shows. A string is a line."""
 
 Types = Mapping[str, str]
@@ -221,6 +234,9 @@ def _html(part: Part) -> str:
             return _html_excerpt(part.in_one_line)
         case Fold(summary, parts):
             return f"<details><summary>{safe(summary)}</summary>{html_of(parts)}</details>"
+        case Note(remark, reason):
+            folded = f"<summary>{safe(remark)}</summary>{_html_line(reason)}"
+            return f'<details class="dim">{folded}</details>'
         case Picture():
             return _html_picture(part)
         case Table():

@@ -23,7 +23,7 @@ from rich.text import Text
 
 from workbench.masking import own_keys, without_own_keys
 from workbench.safe_text import one_line, visible
-from workbench.tables import WIDTH, Block, Column, Excerpt, Fold, Line, Part, Picture, Table
+from workbench.tables import WIDTH, Block, Column, Excerpt, Fold, Line, Note, Part, Picture, Table
 
 LOOKS: Mapping[str, Mapping[str, Any]] = {
     "number": {"justify": "right", "no_wrap": True},
@@ -135,6 +135,8 @@ def _printed(part: Part) -> RenderableType:
         case Block(text, indent, style):
             block = Text(text, style)
             return block if indent is None else Padding.indent(block, indent)
+        case Note(remark, reason):
+            return _printed(Block(f"{remark} {reason}", indent=0))
         case Table():
             return rich_table(part)
         case _:
@@ -158,7 +160,7 @@ def print_parts(parts: Iterable[Part], soft_wrap: bool = False, details: bool = 
 
     With `soft_wrap`, long lines are left to the terminal. With `details`, folds are printed too.
     """
-    if _in_notebook():
+    if in_notebook():
         # As text, like print: as HTML rich sets it larger, and too wide for the page.
         console = PlainConsole(force_jupyter=False, force_terminal=True, color_system="standard", width=WIDTH)
     elif sys.stdout.isatty():
@@ -169,5 +171,6 @@ def print_parts(parts: Iterable[Part], soft_wrap: bool = False, details: bool = 
     console.print(renderable(parts, details), soft_wrap=soft_wrap)
 
 
-def _in_notebook() -> bool:
+def in_notebook() -> bool:
+    """Whether a notebook shows what this process prints."""
     return PlainConsole().is_jupyter

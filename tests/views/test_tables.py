@@ -13,6 +13,7 @@ from workbench.tables import (
     Column,
     Fold,
     Line,
+    Note,
     Part,
     Picture,
     Table,
@@ -79,12 +80,34 @@ def test_a_terminal_leaves_folds_and_pictures_out() -> None:
     assert "hidden" in html
 
 
+def test_a_page_folds_the_reason_of_a_note_and_a_terminal_prints_it() -> None:
+    note = Note.of("Not as Ana does it (water, order). Do so: brew")
+    assert text_of([note]) == "Not as Ana does it (water, order). Do so: brew"
+    folded = html_of([note])
+    assert "<summary>Not as Ana does it</summary>" in folded
+    assert "(water, order). Do so: brew" in folded
+
+
+def test_a_notebook_shows_a_result_as_the_value_itself_and_details_as_text(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown: list[object] = []
+    monkeypatch.setattr("workbench.views.show.in_notebook", lambda: True)
+    monkeypatch.setattr("IPython.display.display", shown.append)
+    mine = OwnResult({"rooibos": 0.5})
+    show(mine)
+    assert shown == [mine]
+    assert capsys.readouterr().out == ""
+    show(mine, details=True)
+    assert "rooibos" in capsys.readouterr().out
+
+
 def test_no_text_adds_a_line_or_markup_or_a_control_character() -> None:
     table = Table("", [Column("n"), "m"], [(HOSTILE, "x")])
     for text in (text_of([HOSTILE, table]), html_of([HOSTILE, Line(HOSTILE), table]), markdown_table(table)):
         assert "\x1b" not in text
     assert len(text_of([HOSTILE]).splitlines()) == 1
-    assert "<b>" not in html_of([HOSTILE, Block(HOSTILE), table])
+    assert "<b>" not in html_of([HOSTILE, Block(HOSTILE), Note(HOSTILE, HOSTILE), table])
     assert markdown_table(table).splitlines()[2].count("|") == 3
     assert markdown_block("```\nx").startswith("````\n")
 

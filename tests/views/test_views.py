@@ -79,7 +79,7 @@ def test_a_long_line_of_an_explanation_goes_on_below_its_beginning(toy: MemoryIn
 def test_a_notebook_gets_bold_words_that_fit_its_page(
     toy: MemoryIndex, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(terminal, "_in_notebook", lambda: True)
+    monkeypatch.setattr(terminal, "in_notebook", lambda: True)
     show(search("rooibos tea", SHIPPED, toy))
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith("\x1b[1m") for line in lines)

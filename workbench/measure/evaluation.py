@@ -21,7 +21,7 @@ from workbench.retrieval.legs import VectorLeg, legs_of
 from workbench.retrieval.pipeline import Pipeline, check_pipeline, search
 from workbench.retrieval.query import BLANKS
 from workbench.safe_text import one_line
-from workbench.tables import ABSENT, Part, Table, Types, hanging, numbers, tidy
+from workbench.tables import ABSENT, Note, Part, Table, Types, numbers, tidy
 
 if TYPE_CHECKING:
     from workbench.figures import Figure, Shape
@@ -198,12 +198,12 @@ class Evaluations(list[Evaluation], Tabular):
         """For which systems the index is not made as their releases make one: nothing, or one line."""
         cautioned = {one.pipeline.name: one.caution for one in self if one.caution}
         if len(set(cautioned.values())) < 2:
-            return [hanging(one) for one in set(cautioned.values())]
+            return [Note.of(one) for one in set(cautioned.values())]
         names = ", ".join(cautioned)
         return [
-            hanging(
-                f"Not indexed as the releases of {len(cautioned)} systems do it: {names}. How to do so: "
-                "workbench evaluate -s NAME"
+            Note(
+                f"Not indexed as the releases of {len(cautioned)} systems do it:",
+                f"{names}. How to do so: workbench evaluate -s NAME",
             )
         ]
 

@@ -1,4 +1,4 @@
-"""What a notebook asks for any value: `show` prints it, and `table` shows its table to sort and to search.
+"""What a notebook asks for any value: `show` shows it, and `table` shows its table to sort and to search.
 
 A table needs no network. DataTables draws it, through itables. One cell of a notebook carries its script,
 which adds 1 MB to a saved notebook; the others find it there.
@@ -12,16 +12,20 @@ from typing import Any
 from workbench.errors import InputError, install_extra
 from workbench.records import Shown, Tabular
 from workbench.safe_text import visible
-from workbench.tables import Block, Excerpt, Fold, Line, Part, Picture, Table, pandas
-from workbench.terminal import print_parts
+from workbench.tables import Block, Excerpt, Fold, Line, Note, Part, Picture, Table, pandas
+from workbench.terminal import in_notebook, print_parts
 
 
 def show(thing: Any, details: bool = False) -> None:
-    """Prints a result in words and tables: as wide as the terminal, or to fit a notebook.
+    """Prints a result in words and tables as wide as the terminal; a notebook shows it as it shows the value.
 
-    With `details`, also what a page folds.
+    With `details`, prints also what a notebook folds, as text.
     """
-    if isinstance(thing, str):
+    if isinstance(thing, Shown) and in_notebook() and not details:
+        from IPython.display import display  # which takes long to import
+
+        display(thing)  # type: ignore[no-untyped-call]
+    elif isinstance(thing, str):
         print_parts([Block(thing)], soft_wrap=True)
     else:
         print_parts(parts_of(thing), details=details)
@@ -32,7 +36,7 @@ def parts_of(thing: Any) -> Sequence[Part]:
     match thing:
         case Shown():
             return thing.view()
-        case str() | Line() | Block() | Excerpt() | Table() | Fold() | Picture():
+        case str() | Line() | Block() | Excerpt() | Table() | Fold() | Note() | Picture():
             return [thing]
         case list():
             return [part for one in thing for part in parts_of(one)]

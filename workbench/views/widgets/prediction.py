@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from html import escape
-from io import StringIO
 from typing import Any, ClassVar
 
 import traitlets
@@ -92,16 +91,18 @@ class Prediction(Widget):
 
     @contextmanager
     def evidence(self) -> Iterator[None]:
-        """Folds what is printed inside it while there is no guess, because it gives the answer away."""
+        """Folds what is shown inside it while there is no guess, because it gives the answer away."""
         if self.guess is not None or not self.waits:
             yield
             return
-        printed = StringIO()
+        from IPython.utils.capture import capture_output
+
         try:
-            with redirect_stdout(printed):
+            with capture_output(stderr=False) as shown:
                 yield
         finally:
-            _show_folded(Text.from_ansi(printed.getvalue()).plain)
+            text = Text.from_ansi(shown.stdout).plain
+            _show_folded(text, [one.data.get("text/html", "") for one in shown.outputs])
 
     def _verdict(self, truth: str) -> str:
         if self.guess == truth:
@@ -110,19 +111,20 @@ class Prediction(Widget):
 
 
 class _Folded:
-    """What was printed, behind a line to click on; elsewhere only the line."""
+    """What was printed, then what was shown as HTML, behind a line to click on; elsewhere only the line."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, text: str, pages: Sequence[str]) -> None:
+        self.text, self.pages = text, pages
 
     def __repr__(self) -> str:
         return FOLDED
 
     def _repr_html_(self) -> str:
-        return f"<details><summary>{FOLDED}</summary><pre>{escape(self.text)}</pre></details>"
+        printed = f"<pre>{escape(self.text)}</pre>" if self.text else ""
+        return f"<details><summary>{FOLDED}</summary>{printed}{''.join(self.pages)}</details>"
 
 
-def _show_folded(text: str) -> None:
+def _show_folded(text: str, pages: Sequence[str]) -> None:
     from IPython.display import display
 
-    display(_Folded(text))  # type: ignore[no-untyped-call]
+    display(_Folded(text, pages))  # type: ignore[no-untyped-call]
