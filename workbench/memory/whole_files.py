@@ -75,4 +75,4 @@ def _whole(document: Document, chunks: Sequence[Chunk]) -> Chunk:
     lines = max(1, len(document.text.splitlines()))
     length = sum(len(chunk.text) for chunk in chunks)
     read = sum(chunk.read_share * len(chunk.text) for chunk in chunks) / length if length else 1.0
-    return Chunk(document.path, document.path, document.source, 1, lines, document.text, read)
+    return Chunk(document.path, document.path, document.source, 1, lines, document.text, read_share=read)

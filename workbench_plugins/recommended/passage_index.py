@@ -309,15 +309,15 @@ def arrange(index: Index, embedder: WordEmbedder | None, cache: Path) -> Passage
     order = np.array(sorted(range(len(chunks)), key=lambda place: chunks[place].id), np.int64)
     owners = np.repeat(np.arange(len(files)), [one.rows.size for one in files])
     return Passages(
-        rows[order],
-        owners[order],
-        StemIndex([chunks[place].text for place in order.tolist()]),
-        StemIndex([one.text for one in files]),
-        StemIndex([one.title for one in files]),
-        None
+        rows=rows[order],
+        files=owners[order],
+        chunk_stems=StemIndex([chunks[place].text for place in order.tolist()]),
+        file_stems=StemIndex([one.text for one in files]),
+        title_stems=StemIndex([one.title for one in files]),
+        words=None
         if embedder is None
         else WordsRead.joined(_read(files, embedder, cache), embedder.dimensions).as_codes.of(order),
-        0 if embedder is None else embedder.dimensions,
+        dimensions=0 if embedder is None else embedder.dimensions,
     )
 
 

@@ -293,13 +293,17 @@ class StoredPassages:
         places = _places(np.array([one.number for one in files], np.int64))
         dimensions = 0 if self.embedder is None else self.embedder.dimensions
         return Passages(
-            rows[order],
-            owners[order],
-            StoredStems(self.file, CHUNK, lengths[order].astype(float), _places(rows[order])),
-            StoredStems(self.file, FILE, np.array([one.file_length for one in files], float), places),
-            StoredStems(self.file, TITLE, np.array([one.title_length for one in files], float), places),
-            StoredWords(self.file, files, order, dimensions) if dimensions else None,
-            dimensions,
+            rows=rows[order],
+            files=owners[order],
+            chunk_stems=StoredStems(self.file, CHUNK, lengths[order].astype(float), _places(rows[order])),
+            file_stems=StoredStems(
+                self.file, FILE, np.array([one.file_length for one in files], float), places
+            ),
+            title_stems=StoredStems(
+                self.file, TITLE, np.array([one.title_length for one in files], float), places
+            ),
+            words=StoredWords(self.file, files, order, dimensions) if dimensions else None,
+            dimensions=dimensions,
         )
 
 

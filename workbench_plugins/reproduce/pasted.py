@@ -161,7 +161,15 @@ def _lines(whole: PlacedText, ends: list[int]) -> Iterator[Line]:
             above = "" if is_heading else heading
             title = is_heading and not titled and raw.text.lstrip().startswith("#")
             titled = titled or title
-            yield Line(number, said, plain.text, above, block if fence else 0, info if fence else "", title)
+            yield Line(
+                number,
+                said,
+                plain.text,
+                heading=above,
+                block=block if fence else 0,
+                info=info if fence else "",
+                title=title,
+            )
 
 
 def _plain(line: PlacedText) -> PlacedText:

@@ -78,7 +78,9 @@ class ReportState(State):
         if (kind, name) not in [choice[:2] for choice in CHOICES] or not 0 <= start < end <= len(text):
             return
         line = text.count("\n", 0, start) + 1
-        self._become(self.report.with_given(Fact(kind, text[start:end], start, end, line, name, GIVEN)))
+        self._become(
+            self.report.with_given(Fact(kind, text[start:end], start, end, line, name=name, source=GIVEN))
+        )
 
     def _become(self, report: Report) -> None:
         self.report = report

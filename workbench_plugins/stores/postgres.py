@@ -535,7 +535,7 @@ class PostgresStore(Session, IndexStore):
     def chunks(self, rows: Rows) -> list[Chunk]:
         found = self.execute(CHUNKS_SQL, (rows.tolist(),))
         by_row = {
-            row: Chunk(key, path, source, first, last, _text(text, exact), share)
+            row: Chunk(key, path, source, first, last, text=_text(text, exact), read_share=share)
             for row, key, path, source, first, last, text, exact, share in found
         }
         if len(by_row) < len(set(rows.tolist())):
