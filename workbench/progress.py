@@ -50,15 +50,15 @@ class Lines:
 
     def __init__(self, total: int, what: str, unit: str, clock: Callable[[], float]) -> None:
         self._total, self._what, self._unit, self._clock = total, what, unit, clock
-        self._started = self._said = clock()
+        self._started = self._printed_at = clock()
         self._done = 0
 
     def advance(self, count: int = 1) -> None:
         """Counts units as done."""
         self._done += count
         now = self._clock()
-        if now - self._said >= LINE_SECONDS and self._done < self._total:
-            self._said = now
+        if now - self._printed_at >= LINE_SECONDS and self._done < self._total:
+            self._printed_at = now
             left = (now - self._started) / self._done * (self._total - self._done)
             print(
                 f"{self._what}: {self._done} of {self._total} {self._unit} ({self._done / self._total:.0%}), "

@@ -50,7 +50,7 @@ class Numbers(ABC):
     def whole(self, function: Callable[[Floats], Floats], name: str) -> Any:
         """A column that a function makes of a whole column, such as ranks."""
 
-    def given(self, name: str) -> Any:
+    def optional_column(self, name: str) -> Any:
         """A column that an earlier stage may have written; None when no stage has."""
         return self[name] if name in self.values else None
 
@@ -98,30 +98,30 @@ class Names(Numbers):
 
     def __getitem__(self, name: str) -> Expression:
         self.needed[name] = None
-        return self._made("column", name)
+        return self._expression("column", name)
 
     def constant(self, value: Any) -> Expression:
-        return value if isinstance(value, Expression) else self._made("number", float(value))
+        return value if isinstance(value, Expression) else self._expression("number", float(value))
 
     def over(self, statistic: Callable[[Floats], Any], name: str) -> Expression:
         self.needed[name] = None
-        return self._made("statistic", statistic, name)
+        return self._expression("statistic", statistic, name)
 
     def whole(self, function: Callable[[Floats], Floats], name: str) -> Expression:
         self.needed[name] = None
-        return self._made("whole", function, name)
+        return self._expression("whole", function, name)
 
-    def given(self, name: str) -> Expression | None:
+    def optional_column(self, name: str) -> Expression | None:
         if not self._every and name not in self.values:
             return None
         self.optional[name] = None
-        return self._made("column", name)
+        return self._expression("column", name)
 
     def parameter(self, name: str, value: float) -> Expression:
         """A number that a person can set, under its name."""
-        return self._made("parameter", name, value)
+        return self._expression("parameter", name, value)
 
-    def _made(self, operation: str, *inputs: Any) -> Expression:
+    def _expression(self, operation: str, *inputs: Any) -> Expression:
         return Expression(operation, inputs, self.guards)
 
 
@@ -313,11 +313,11 @@ def _in_flow(stage: Any) -> str:
         return type(stage).__name__
     every = {one.name: getattr(stage, one.name) for one in fields(stage) if one.repr}
     told = parameters(stage) | {name: one for name, one in every.items() if one and isinstance(one, tuple)}
-    values = ", ".join(f"{name}={_told(value)}" for name, value in told.items())
+    values = ", ".join(f"{name}={_value_text(value)}" for name, value in told.items())
     return f"{type(stage).__name__}({values})" if values else type(stage).__name__
 
 
-def _told(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, tuple):
-        return f"({', '.join(map(_told, value))})"
+        return f"({', '.join(map(_value_text, value))})"
     return f"{value:g}" if isinstance(value, float) else str(value)

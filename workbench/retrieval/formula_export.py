@@ -20,7 +20,7 @@ from workbench.retrieval.cutoff import Floor, Limit, Order
 from workbench.retrieval.expressions import expression
 from workbench.retrieval.legs import LegStage, Union, legs_of
 from workbench.retrieval.pipeline import Pipeline
-from workbench.retrieval.settings import replaced
+from workbench.retrieval.settings import with_parameter
 
 MOST = 5_000
 """A page gets so many candidates of a trace at most: the best ones."""
@@ -35,7 +35,7 @@ def symbolic(stage: Stage, of: Names) -> Stage:
     """The stage with a name in place of each number that a person can set."""
     for name, value in parameters(stage).items():
         if isinstance(value, int | float) and not isinstance(value, bool):
-            stage = replaced(stage, name, of.parameter(name, value))
+            stage = with_parameter(stage, name, of.parameter(name, value))
     return stage
 
 
@@ -50,7 +50,7 @@ def step(_: Any, __: Names) -> dict[str, Any] | None:
 
 @step.register
 def _column(stage: ColumnStage, of: Names) -> dict[str, Any] | None:
-    if not _kept(stage, ColumnStage, "run", "computed"):
+    if not _inherits(stage, ColumnStage, "run", "computed"):
         return None
     made = stage.formula(of)
     return {"column": stage.output, "formula": as_data(made), "present": stage.present}
@@ -59,12 +59,12 @@ def _column(stage: ColumnStage, of: Names) -> dict[str, Any] | None:
 @step.register
 def _order(stage: Order, of: Names) -> dict[str, Any] | None:
     ties = [name for name in stage.ties if name in of.values]
-    return {"by": stage.by, "ties": ties} if _kept(stage, Order, "run", "rows") else None
+    return {"by": stage.by, "ties": ties} if _inherits(stage, Order, "run", "rows") else None
 
 
 @step.register
 def _floor(stage: Floor, of: Names) -> dict[str, Any] | None:
-    if not _kept(stage, Floor, "run"):
+    if not _inherits(stage, Floor, "run"):
         return None
     compared = stage.thresholds({name: of[name] for name in of.values})  # type: ignore[misc]
     return {
@@ -77,10 +77,10 @@ def _floor(stage: Floor, of: Names) -> dict[str, Any] | None:
 
 @step.register
 def _limit(stage: Limit, _: Names) -> dict[str, Any] | None:
-    return {"count": as_data(stage.count)} if _kept(stage, Limit, "run") else None
+    return {"count": as_data(stage.count)} if _inherits(stage, Limit, "run") else None
 
 
-def _kept(stage: Any, base: type, *names: str) -> bool:
+def _inherits(stage: Any, base: type, *names: str) -> bool:
     """Whether a class has these methods as the base has them."""
     return all(getattr(type(stage), name) is getattr(base, name) for name in names)
 
@@ -103,12 +103,12 @@ def exported(pipeline: Pipeline, columns: Mapping[str, Floats]) -> dict[str, Any
         late = {name for one in pipeline.stages[place:] for name in one.writes()}
         late -= set(getattr(stage, "observed", ()))
         known = {name: column for name, column in columns.items() if name not in late}
-        steps.append(_step(stage, known) | {"slot": stage.slot, "says": said(stage)})
+        steps.append(_step(stage, known) | {"slot": stage.slot, "says": symbolic_description(stage)})
     _mark_parameters(pipeline, first, steps)
     return {"system": pipeline.name, "first": first, "steps": steps}
 
 
-def said(stage: Stage) -> str:
+def symbolic_description(stage: Stage) -> str:
     """What a stage says, with formulas in braces in place of the numbers that can be moved."""
     try:
         return symbolic(stage, Names()).description
@@ -151,7 +151,7 @@ def _computable(pipeline: Pipeline, first: int, place: int, steps: list[dict[str
     for stage, one in zip(stages[place + 1 :], steps[place + 1 :], strict=True):
         touched = bool(moved.intersection((*stage.reads(), *stage.may_read())))
         # A stage that says itself what it reads may observe the trace and not only texts.
-        observes = bool(getattr(stage, "observed", ())) and not _kept(stage, ColumnStage, "reads")
+        observes = bool(getattr(stage, "observed", ())) and not _inherits(stage, ColumnStage, "reads")
         recorded = "recorded" in one
         if (recorded or observes) and (touched or decides or not stage.writes()):
             return False

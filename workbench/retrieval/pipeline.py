@@ -322,7 +322,7 @@ class Running:
     index: Index
     question: str
     limit: float
-    given: Vector | None = None
+    query_vector: Vector | None = None
 
     def vector(self) -> Vector:
         return self._embedded
@@ -332,7 +332,7 @@ class Running:
 
     @cached_property
     def _embedded(self) -> Vector:
-        return self.index.embed(self.question) if self.given is None else self.given
+        return self.index.embed(self.question) if self.query_vector is None else self.query_vector
 
 
 def _is_number(value: object) -> bool:

@@ -91,14 +91,14 @@ def _changed(stage: Stage, slot: str, parameter: str, text: str) -> Stage:
     value = _typed(name, text, known[parameter])
     _check_whole(name, value, reduce(getattr, outer, stage), inner)
     _check_range(name, value, {**NESTED_RANGES, **stage.ranges}.get(parameter))
-    changed: Stage = replaced(stage, parameter, value)
+    changed: Stage = with_parameter(stage, parameter, value)
     return changed
 
 
-def replaced(owner: Any, parameter: str, value: Any) -> Any:
+def with_parameter(owner: Any, parameter: str, value: Any) -> Any:
     """`owner` with one parameter set; a dot in its name leads to a nested one: `depth.multiplier`."""
     outer, _, inner = parameter.partition(".")
-    return replace(owner, **{outer: replaced(getattr(owner, outer), inner, value) if inner else value})
+    return replace(owner, **{outer: with_parameter(getattr(owner, outer), inner, value) if inner else value})
 
 
 def _typed(name: str, text: str, now: Any) -> Any:

@@ -18,7 +18,7 @@ from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.records import Candidate, Trace
 from workbench.retrieval.columns import Columns, Names, parameters
-from workbench.retrieval.formula_export import as_data, said, symbolic
+from workbench.retrieval.formula_export import as_data, symbolic, symbolic_description
 from workbench.retrieval.fusion import Fusion
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
@@ -295,7 +295,7 @@ def written_method(engine: Engine, of: Columns) -> dict[str, Any]:
         moved = _spans(engine.name)
     return {
         "name": engine.name,
-        "says": said(fusion),
+        "says": symbolic_description(fusion),
         "own": {name: one for name, one in parameters(fusion).items() if isinstance(one, int | float)},
         "formula": score,
         "parts": dict(zip(LEGS, parts, strict=True)),

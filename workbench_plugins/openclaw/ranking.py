@@ -487,9 +487,9 @@ class WeighedSum(ColumnStage, slot="fusion", output="score", scale="weighted sum
     def content(self, of: Numbers) -> Any:
         """The sum before any factor. A hit by its path only counts with its path score, if there is one."""
         said = filled(of["keyword_score"], 0.0)
-        by_path = of.given("path_score")
+        by_path = of.optional_column("path_score")
         if by_path is not None:
-            exact = of.given("path_tier")
+            exact = of.optional_column("path_tier")
             only = (
                 np.where(exact > 0, 0.0, filled(by_path, 0.0)) if exact is not None else filled(by_path, 0.0)
             )
@@ -498,7 +498,11 @@ class WeighedSum(ColumnStage, slot="fusion", output="score", scale="weighted sum
         return weighted_sum((vector, said), (of.constant(self.vector), of.constant(self.keyword)))
 
     def formula(self, of: Numbers) -> Any:
-        content, tier, affinity = self.content(of), of.given("path_tier"), of.given("affinity")
+        content, tier, affinity = (
+            self.content(of),
+            of.optional_column("path_tier"),
+            of.optional_column("affinity"),
+        )
         score = _weighed(of, content)
         if tier is None:
             return score
@@ -510,7 +514,11 @@ class WeighedSum(ColumnStage, slot="fusion", output="score", scale="weighted sum
 
         If the content scores 0, it is based on `lexical_rank`.
         """
-        content, tier, lexical = self.content(of), of.given("path_tier"), of.given("lexical_rank")
+        content, tier, lexical = (
+            self.content(of),
+            of.optional_column("path_tier"),
+            of.optional_column("lexical_rank"),
+        )
         rank = content if lexical is None else np.where(content == 0, lexical, content)
         return _weighed(of, rank if tier is None else np.where(tier > 0, exact_path_tie(content), rank))
 
@@ -527,7 +535,7 @@ class WeighedSum(ColumnStage, slot="fusion", output="score", scale="weighted sum
 
 def _weighed(of: Numbers, score: Any) -> Any:
     for name in FACTORS:
-        factor = of.given(name)
+        factor = of.optional_column(name)
         score = score if factor is None else score * factor
     return score
 

@@ -31,7 +31,7 @@ def digest_at(path: str, *look: int) -> str:
 
     A cache folder that cannot be written keeps none.
     """
-    kept = _kept()
+    kept = _stored_checksums()
     if path not in kept or kept[path][0] != list(look):
         with open(path, "rb") as file:
             kept[path] = [list(look), hashlib.file_digest(file, "sha256").hexdigest()]
@@ -40,7 +40,7 @@ def digest_at(path: str, *look: int) -> str:
     return str(kept[path][1])
 
 
-def _kept() -> dict[str, list[object]]:
+def _stored_checksums() -> dict[str, list[object]]:
     """The kept checksums; none from a file that does not hold them."""
     try:
         found = json.loads(_file().read_text(encoding="utf-8"))

@@ -104,7 +104,7 @@ class SurvivalChart(Widget):
     def sentence(self) -> str:
         if not self.survivals:
             return "No system is chosen."
-        return " ".join([*(_told(one) for one in self.survivals), *self._of_the_question])
+        return " ".join([*(_summary(one) for one in self.survivals), *self._of_the_question])
 
     @property
     def _of_the_question(self) -> list[str]:
@@ -163,7 +163,7 @@ def _end(reached: SurvivalStep) -> str:
     return "returned" if reached is SurvivalStep.RETURNED else f"lost {LOST[SurvivalStep(reached + 1)]}"
 
 
-def _told(survival: Survival) -> str:
+def _summary(survival: Survival) -> str:
     asked, returned = survival.count(SurvivalStep.ASKED), survival.count(SurvivalStep.RETURNED)
     told = [f"{survival.system} returns the target of {returned} of {asked} questions"]
     if survival.rescued:
