@@ -121,7 +121,7 @@ def test_another_system_is_asked(run: Run, place: Place) -> None:
 def test_explain_says_how_a_note_got_in(run: Run, place: Place) -> None:
     outcome = run("explain", QUESTION, "--target", "memory/tea.md", *place.options, "--system", SYSTEM)
     assert outcome.code == 0
-    assert "\nReturned: file 1 of 2 in the answer." in outcome.out
+    assert outcome.out.startswith("Returned: file 1 of 2 in the answer.")
     assert "score = 0.7 × " in outcome.out
 
 
@@ -129,7 +129,7 @@ def test_explain_says_why_a_note_is_not_there(run: Run, place: Place) -> None:
     asked = ("explain", QUESTION, "--target", "memory/bike.md", *place.options, "--system", SYSTEM)
     printed, outcome = run(*asked), run(*asked, "--json")
     assert printed.code == 1
-    assert "\nNot returned: the floor drops it, score 0." in printed.out
+    assert printed.out.startswith("Not returned: the floor drops it, score 0.")
     assert "“rooibos”" in printed.out
     told = outcome.json()
     (chunk,) = told["chunks"]
@@ -158,7 +158,7 @@ def test_a_file_that_is_not_indexed_is_said_to_be_so_and_why(
 ) -> None:
     outcome = run("explain", QUESTION, "--target", target, *place.options, "--system", SYSTEM)
     assert outcome.code == 1
-    assert "\nNot in the index: " in outcome.out
+    assert outcome.out.startswith("Not in the index: ")
     assert description in " ".join(outcome.out.split())
 
 
@@ -205,11 +205,11 @@ def test_evaluate_lists_the_missed_questions_with_their_fate(run: Run, place: Pl
 
 
 def test_files_passing_is_left_out_where_no_file_can_pass(run: Run, place: Place, tmp_path: Path) -> None:
-    assert "passing" not in run("evaluate", "-s", SYSTEM, *place.options).out
+    assert "passing" not in run("evaluate", "-s", SYSTEM, *place.options, "--details").out
     more = "\n".join(f"  - {{question: rooibos {place}, target: memory/tea.md}}" for place in range(3))
     file = tmp_path / "q.yaml"
     file.write_text(QUESTIONS.replace("controls:", f"{more}\ncontrols:"), encoding="utf-8")
-    shown = run("evaluate", "-s", SYSTEM, *place.options, "-q", file).out
+    shown = run("evaluate", "-s", SYSTEM, *place.options, "-q", file, "--details").out
     assert "passing" in shown
     assert "2 of 3 files have fewer questions and cannot pass" in " ".join(shown.split())
 
@@ -222,7 +222,10 @@ def test_evaluate_compares_each_later_system_with_the_first(run: Run, place: Pla
     assert verdict.keys() >= {"wins", "losses", "p", "interval", "sentence"}
     assert verdict["wins"] - verdict["losses"] == second["hits"] - first["hits"]
     assert "no significant difference (3 questions)" in verdict["sentence"]
-    assert verdict["sentence"] in " ".join(run("evaluate", *options).out.split())
+    assert verdict["sentence"] in " ".join(run("evaluate", *options, "--details").out.split())
+    answer = run("evaluate", *options).out.splitlines()
+    assert answer[0].startswith(f"{SYSTEM} returns the right file for {first['hits']} of 3 questions")
+    assert answer[1] == f"{FIXED}: {verdict['sentence']}."
     assert "compared with" not in run("evaluate", "-s", SYSTEM, *place.options).out
 
 

@@ -195,7 +195,8 @@ def test_a_file_holds_for_its_system_model_and_memory_alone(toy: MemoryIndex, tm
 def test_the_command_says_the_promise_and_keeps_it(run: Run, sample: MemoryIndex, tmp_path: Path) -> None:
     file = tmp_path / "a.calibration.yaml"
     told = run("calibrate", "-s", "openclaw-2026.2.13", "-m", SAMPLE, "--save", file)
-    assert "With 90% confidence, at most 20% of the questions" in told.out
+    assert re.match(r"Use --set floor.floor=[\d.]+: at most 20% of the questions", told.out)
+    assert "so the rate is at most" in told.out
     assert "openclaw.json: {" in told.out
     calibration = ["--set", f"calibration={file}"]
     assert run("search", "rear hub", "-m", SAMPLE, "-s", "openclaw-2026.2.13", *calibration).code == 0

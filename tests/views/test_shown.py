@@ -112,7 +112,7 @@ def test_a_long_list_of_flips_names_where_python_has_all(things: dict[str, Any])
     found: Blame = things["blame"]
     flip = Flipped("rooibos tea", "memory/tea.md", 0, 1, ())
     long = replace(found, flips=(flip,) * (SHOWN_FLIPS + 2))
-    assert "2 more questions; the attribute flips has all." in long._repr_mimebundle_()["text/plain"]
+    assert "2 more questions; the attribute flips has all." in long._repr_mimebundle_()["text/html"]
 
 
 def test_the_colours_are_those_of_the_page(things: dict[str, Any]) -> None:

@@ -191,20 +191,22 @@ def evaluate(
             "Success@5, … Can be repeated. Default: hits.",
         ),
     ] = None,
+    details: Details = False,
 ) -> None:
     """Run labelled questions: hits, MRR, and unanswerable questions for which nothing is returned.
 
     Without --system it runs the default and a few others. Each later system is compared with the first one,
-    question by question. With --rerank each system is followed by itself with the reranker. Below the tables
-    stands what the numbers do not say. --json always lists the missed questions. --by-stage shows where right
-    files are lost, with the first question that each stage lost; with --json it lists all of them.
+    question by question. With --rerank each system is followed by itself with the reranker. --details prints
+    every figure, each comparison as a sentence, and what the numbers do not say. --json always lists the
+    missed questions. --by-stage shows where right files are lost, with the first question that each stage
+    lost; with --json it lists all of them.
     """
     from workbench.measure.checks import warnings_about
     from workbench.measure.evaluation import evaluate as evaluate_all
+    from workbench.measure.evaluation_view import EvaluationAnswer
     from workbench.measure.losses import losses_by_stage
     from workbench.measure.measures import HITS, known_measure
     from workbench.measure.missed import evaluations_data, missed_questions
-    from workbench.measure.paired import verdicts_view
     from workbench.measure.questions import check_targets
     from workbench.measure.reliability import judged
     from workbench.retrieval.index_adapters import CachedIndex
@@ -231,15 +233,8 @@ def evaluate(
                 [row | told.get(row["system"], {}) | staged.get(row["system"], {}) for row in rows], as_json
             )
             return
-        print_output(evaluations)
-        if measures:
-            print_output(evaluations.measures_view())
-        for measure in compared if len(evaluations) > 1 else ():
-            print_output(verdicts_view(evaluations, measure))
-        found = warnings_about(evaluations, index, compared[0])
-        if found:
-            print_output("")
-            print_output(found)
+        warned = warnings_about(evaluations, index, compared[0])
+        print_output(EvaluationAnswer(evaluations, warned, compared), details=details)
         for reliability in believed:
             print_output("")
             print_output(reliability)

@@ -28,7 +28,7 @@ from workbench.retrieval.legs import Union, legs_of
 from workbench.retrieval.pipeline import Pipeline, Running, before, check_pipeline, run, search
 from workbench.retrieval.query import BLANKS, check_question
 from workbench.safe_text import counted
-from workbench.tables import Line, Part, Table, Types, numbers, tidy
+from workbench.tables import Block, Fold, Part, Table, Types, hanging, numbers, tidy
 
 if TYPE_CHECKING:
     from workbench.figures import Figure
@@ -241,6 +241,9 @@ BLAMED: Types = {
 }  # fmt: skip
 """The columns of the table of pandas."""
 
+SHOWN_SHARES = 5
+"""So many shares are printed with the answer, the largest first."""
+
 SHOWN_FLIPS = 12
 """So many flipped questions are printed; `flips` and JSON have all."""
 
@@ -305,19 +308,28 @@ class Blame(Tabular):
         }
 
     def view(self, all_flips: str = ALL_FLIPS) -> list[Part]:
-        """The whole difference, a line for each change, the verdict, and the first questions that flip.
+        """The whole difference, its verdict and the largest shares; folded all of them, and what flips.
 
-        `all_flips` says where the reader finds all of them.
+        `all_flips` says where the reader finds all of the questions that flip.
         """
-        table = self.shares_table()
-        total = ("all changes", "", "", signed_text(self.difference), "")
+        changes = [hanging(self._method), self.shares_table()]
         return [
-            Line(self._heading, "bold"),
-            replace(table, rows=[*table.rows, total]),
-            Line(self._method, "dim"),
-            str(self.verdict),
-            *self._flips_view(all_flips),
+            Block(f"{self._heading}; the largest share has {self.by_share[0].name}", style="bold"),
+            hanging(f"Question by question: {self.verdict}."),
+            self._largest_shares(),
+            Fold(f"What changes: {counted(len(self.parts), 'stage')}", changes),
+            Fold(f"What flips: {counted(len(self.flips), 'question')}", self._flips_view(all_flips)),
         ]
+
+    def _largest_shares(self) -> Table:
+        """The largest shares of the difference, what is left to the other changes, and the sum."""
+        first, rest = self.by_share[:SHOWN_SHARES], self.by_share[SHOWN_SHARES:]
+        rows = [(one.name, signed_text(one.alone), signed_text(one.last), one.share_text) for one in first]
+        if rest:
+            others = signed_text(sum((one.share for one in rest), Fraction()))
+            rows.append((counted(len(rest), "other change"), "", "", others))
+        rows.append(("all changes", "", "", signed_text(self.difference)))
+        return Table("", ["change", *numbers("alone", "last", "share")], rows)
 
     @property
     def by_share(self) -> list[BlamePart]:

@@ -17,7 +17,7 @@ from workbench.measure.resampling import LEVEL
 from workbench.records import KEPT, Shown, Trace
 from workbench.retrieval.cutoff import Limit
 from workbench.safe_text import counted
-from workbench.tables import Column, Line, Part, Table
+from workbench.tables import Column, Part, Table
 
 FOLDS = 5
 SEED = 0
@@ -48,8 +48,7 @@ class MeasuringWarnings(list[MeasuringWarning], Shown):
         if not self:
             return ["No check of the evaluation has found a warning about these numbers."]
         rows = [(one.kind, str(one)) for one in self]
-        table = Table("", (Column("warning", "narrow"), "what was found"), rows)
-        return [Line("what these numbers do not say", "bold"), table]
+        return [Table("", (Column("warning", "narrow"), "what was found"), rows)]
 
 
 def warnings_about(evaluations: Sequence[Evaluation], index: Index, measure: Any = HITS) -> MeasuringWarnings:

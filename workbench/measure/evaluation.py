@@ -190,7 +190,7 @@ class Evaluations(list[Evaluation], Tabular):
             f"{few} of {len(shares)} files have fewer questions and cannot pass"
         )
         notes = [note] if 0 < few < len(shares) else []
-        kinds: list[Part] = ["", "hits by kind of question", self._kinds_table()]
+        kinds: list[Part] = ["", "hits by kind of question", self.kinds_table()]
         return [*self.cautions, self.figures_table(), *notes, *kinds]
 
     @property
@@ -240,7 +240,8 @@ class Evaluations(list[Evaluation], Tabular):
             )
         return Table("evaluations", ["system", *numbers(*heads)], rows)
 
-    def _kinds_table(self) -> Table:
+    def kinds_table(self) -> Table:
+        """The hits by kind of question, one line per pipeline."""
         kinds = list(self[0].by_kind) if self else []
         short = [one_line(kind.replace("_", " ")) for kind in kinds]
         names = short if len(set(short)) == len(short) else [one_line(kind) for kind in kinds]

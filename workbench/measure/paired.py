@@ -53,23 +53,28 @@ class Paired(Shown):
         if not self.differs:
             questions = counted(self.n, "question") + self._units_text()
             after = f", after {self.comparisons} comparisons" if self.p < LEVEL <= self.p_holm else ""
-            return f"no significant difference ({questions}{after}): {better}, {worse}{self._interval_text()}"
+            told = f"no significant difference ({questions}{after}): {better}, {worse}"
+            return told + self._interval_sentence()
         first, second = (better, worse) if self.difference > 0 else (worse, better)
         questions = f" questions{self._units_text()}" if self._units_text() else ""
-        return f"{first} of {self.n}{questions}, {second}{self._interval_text()}"
+        return f"{first} of {self.n}{questions}, {second}{self._interval_sentence()}"
 
     def _units_text(self) -> str:
         return f" about {counted(self.units, self.unit)}" if self.units < self.n else ""
 
-    def _interval_text(self) -> str:
+    @property
+    def interval_text(self) -> str:
+        """The ends of the interval, in points for counted values; empty without an interval."""
+        scale, pattern = (100, ".0f") if self.counted else (1, ".3f")
+        return " to ".join(_signed(scale * end, pattern) for end in self.interval or ())
+
+    def _interval_sentence(self) -> str:
         if self.interval is None:
             return ""
         if self.counted:
-            low, high = (_signed(100 * end, ".0f") for end in self.interval)
             unit = "points" if self.measure == HITS else f"points of {self.measure}"
-            return f"; 95 % interval {low} to {high} {unit}"
-        low, high = (_signed(end, ".3f") for end in self.interval)
-        return f"; 95 % interval of the mean {self.measure} {low} to {high}"
+            return f"; 95 % interval {self.interval_text} {unit}"
+        return f"; 95 % interval of the mean {self.measure} {self.interval_text}"
 
     def as_json(self) -> dict[str, Any]:
         """The figures under the key `paired` of `workbench evaluate --json`."""
@@ -114,14 +119,6 @@ def paired(before: Evaluation, after: Evaluation, measure: Any = HITS) -> Paired
 def paired_with_first(evaluations: Sequence[Evaluation], measure: Any = HITS) -> list[Paired]:
     """Compare each later evaluation with the first, with Holm's correction for their number."""
     return corrected([paired(evaluations[0], one, measure) for one in evaluations[1:]])
-
-
-def verdicts_view(evaluations: Sequence[Evaluation], measure: Any = HITS) -> list[Part]:
-    """The verdict on each later evaluation against the first, one line each; there must be a first."""
-    verdicts = zip(evaluations[1:], paired_with_first(evaluations, measure), strict=True)
-    rows = [(one.pipeline.name, str(verdict)) for one, verdict in verdicts]
-    table = Table("", ("system", f"{measure}, question by question"), rows)
-    return ["", f"compared with {evaluations[0].pipeline.name}", table]
 
 
 def corrected(found: Sequence[Paired]) -> list[Paired]:

@@ -130,18 +130,18 @@ class Explanation(Shown):
         """The headline, the way of the best chunk through the stages, and folded every number of the best."""
         about = f"“{self.trace.question}” in {self.trace.system}"
         parts: list[Part] = [
-            *self.trace.cautions,
             Block(self.headline, style="bold"),
             hanging(one_line(about)),
         ]
         if not self.verdicts:
-            return [*parts, hanging(_never_indexed_line(self.target))]
+            return [*parts, hanging(_never_indexed_line(self.target)), *self.trace.cautions]
         best, others = self.verdicts[0], Counter(one.fate.value for one in self.verdicts[1:])
         parts.append(best.chunk.place)
         parts += [hanging(one_line(f"  {line}")) for line in best.way(self.trace)]
         if others:
             told = ", ".join(f"{count} {fate}" for fate, count in others.items())
             parts.append(hanging(f"Other chunks of the file: {told}."))
+        parts += self.trace.cautions
         return [*parts, Fold("Every number of its best chunks", self.details())]
 
     def details(self) -> list[Part]:

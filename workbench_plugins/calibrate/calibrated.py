@@ -24,7 +24,7 @@ from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import unicode_words
 from workbench.retrieval.settings import with_settings
-from workbench.tables import Part, Table, numbers
+from workbench.tables import Block, Fold, Part, Table, numbers
 from workbench_plugins.calibrate.floors import Floored, Values, levels, with_floor
 from workbench_plugins.calibrate.promise import Promise, allowed, check_enough, fewest, upper
 from workbench_plugins.calibrate.synthetic_negatives import MadeLabels
@@ -154,15 +154,40 @@ class Calibrated(Shown):
             f"Hits: {_share_text(self.hits)}; before {_share_text(self.before)}.",
         ]
 
+    @property
+    def headline(self) -> str:
+        """What to use, and what it promises, in a sentence."""
+        use = (
+            f"Use {self.options}" if self.options else f"{self.pipeline.name} with {_values(self.thresholds)}"
+        )
+        if self.promise.mistake == "answers":
+            what = "questions that this memory does not answer get an answer"
+        else:
+            what = "questions get a wrong first file"
+        return (
+            f"{use}: at most {self.promise.accept:.0%} of the {what}, "
+            f"with {self.promise.confidence:.0%} confidence."
+        )
+
     def view(self) -> list[Part]:
-        """The threshold, the promise, its cost, the curve, and how to use it."""
-        parts: list[Part] = [*self.summary]
-        parts += [f"In pairs: {self.change}."] if self.change is not None else []
+        """What to use and its promise, on what it stands, its cost, other rates, and folded the curve."""
+        labels = f"{self.labels} labels" + (f" made by {self.made.how}" if self.made else "")
+        parts: list[Part] = [
+            Block(self.headline, style="bold"),
+            f"It holds for questions drawn as your {labels} were: {self.mistakes} of them "
+            f"{'is a mistake' if self.mistakes == 1 else 'are mistakes'}, so the rate is at most "
+            f"{self.bound:.1%} (Clopper and Pearson).",
+            f"Now {_values(self.own)}. Hits: {self.before.hits} → {self.hits.hits} of {self.hits.n}"
+            + (f" ({self.change})." if self.change is not None else "."),
+        ]
         parts += [_compared(self.made)] if self.made is not None else []
-        use = [self.options or "only as a file: no option of this system sets this threshold"]
+        parts += [f"Other rates: {_other_rates(self)}."]
         if self.to_paste is not None:
-            use.append(f"openclaw.json: {json.dumps(self.to_paste)}")
-        return [*parts, "", _curve_table(self), "", *(f"Use it: {one}" for one in use)]
+            parts.append(f"openclaw.json: {json.dumps(self.to_paste)}")
+        elif not self.options:
+            parts.append("No option of this system sets this threshold: keep it with --save FILE.")
+        table = _curve_table(self)
+        return [*parts, Fold(table.caption, [table, *self.summary])]
 
     def as_json(self) -> dict[str, Any]:
         """The figures for `--json`."""
@@ -211,6 +236,13 @@ def _curve_table(found: Calibrated) -> Table:
     return Table(
         f"What other rates cost, at {found.promise.confidence:.0%} confidence", ["accepted", *heads], rows
     )
+
+
+def _other_rates(found: Calibrated) -> str:
+    """The hits at other accepted rates, each in a few words."""
+    others = [one for one in found.curve if one.accept != found.promise.accept]
+    told = [f"{one.accept:.0%} keeps {one.hits.hits} hits" for one in others]
+    return ", ".join(told) or "none can be promised with these labels"
 
 
 def _values(thresholds: Mapping[str, float]) -> str:

@@ -10,6 +10,7 @@ import typer
 from workbench.cli.app import (
     AsJson,
     AskedSystem,
+    Details,
     IndexOptions,
     QuestionsFile,
     RerankOptions,
@@ -51,6 +52,7 @@ def calibrate(
         Path | None,
         typer.Option("--save", help="Keep it: NAME.calibration.yaml, for --set calibration=FILE."),
     ] = None,
+    details: Details = False,
     as_json: AsJson = False,
 ) -> None:
     """Set a system's threshold so that it keeps a promise about mistakes, from labelled questions.
@@ -81,7 +83,9 @@ def calibrate(
         made = MadeLabels(make, MAKE[make](labels.questions, floored, index)) if make else None
         found = calibrated(asked, evaluation, index, promise, made)
         kept = calibration_of(found, opened, on, changes.rerank or "")
-    print_output({**found.as_json(), "calibration": kept.model_dump()} if as_json else found, as_json)
+    print_output(
+        {**found.as_json(), "calibration": kept.model_dump()} if as_json else found, as_json, details
+    )
     if save is not None:
         keep(kept, save)
         print_error(f"Kept in {save}. Use it: --set calibration={save}")

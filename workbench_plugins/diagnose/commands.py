@@ -143,6 +143,7 @@ def blame(
     measure: Annotated[
         str, typer.Option("--measure", help="What is compared: hits, RR, nDCG@10, Success@5, …")
     ] = "hits",
+    details: Details = False,
     as_json: AsJson = False,
 ) -> None:
     """Share the difference between two systems among the changes between them. Exit code 1 if it is 0.
@@ -174,7 +175,8 @@ def blame(
     with where.opened(first, second) as opened:
         path = where.relative(target) if target else ""
         found = blamed(first, second, opened, asked, target=path, measure=measure)
-    answer(found if as_json else [*found.view("--json lists all")], as_json, yes=found.difference)
+    shown = found if as_json else [*found.view("--json lists all")]
+    answer(shown, as_json, yes=found.difference, details=details)
 
 
 def sweep(
@@ -196,12 +198,13 @@ def sweep(
         Path | None, typer.Option("--figure", help="Write the map of the sweep to this HTML file.")
     ] = None,
     cluster: ClusterAddress = None,
+    details: Details = False,
     as_json: AsJson = False,
 ) -> None:
     """Run labelled questions at many settings of a system: the best ones, and what the best is worth.
 
-    The best setting's own number flatters it. The line "held out" says what remains on questions that did
-    not choose it.
+    The best setting's own number flatters it. The line "On questions that did not choose it" says what
+    remains. --details prints the first ten settings, and those that no other beats.
     """
     from workbench.measure.measures import known_measure
     from workbench.measure.questions import check_targets
@@ -219,7 +222,7 @@ def sweep(
 
         with replaced(figure) as file:
             file.write(figure_page(f"Sweep of {pipeline.name}", found.plot().spec))
-    print_output(found, as_json)
+    print_output(found, as_json, details)
 
 
 def lint(

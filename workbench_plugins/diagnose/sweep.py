@@ -30,7 +30,8 @@ from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import Union
 from workbench.retrieval.pipeline import Pipeline, before, check_pipeline, run, search
 from workbench.retrieval.settings import with_settings
-from workbench.tables import ABSENT, Part, Table, Types, numbers, tidy
+from workbench.safe_text import counted
+from workbench.tables import ABSENT, Block, Fold, Part, Table, Types, hanging, numbers, tidy
 from workbench_plugins.diagnose.parameters import setting_text
 
 if TYPE_CHECKING:
@@ -361,14 +362,34 @@ class Sweep(Tabular):
         return changed(self.pipeline, self.axes, self.settings[place])
 
     def view(self) -> list[Part]:
-        """The best settings, the Pareto front, the present setting, and the held-out estimate."""
-        lines = [
-            f"{self.pipeline.name}: {len(self.settings):,} settings, {self.values.shape[1]} questions, "
-            f"{self.silent.shape[1]} unanswerable questions"
-        ]
+        """The best setting, what it is worth, the first settings, and folded more of them."""
+        held = held_out(self)
+        if held is None:
+            worth = ["All questions are about one file, so no part of them can be held out."]
+        else:
+            worth = [
+                f"On questions that did not choose it: {self.measure} {held.mean:.3f}, nothing returned for "
+                f"{_share(held.silent)}. {flattery(held.flattered, self.measure)}",
+                f"That, compared with now: {held.paired}",
+            ]
+        first = settings_table(self, SHOWN_FIRST, front=False)
+        more = [settings_table(self), *map(hanging, LEGEND.format(measure=self.measure).split("\n"))]
         if self.by_stages:
-            lines.append(f"The stages ran for each question and setting, since {self.by_stages}.")
-        return [*lines, "", settings_table(self), "", *verdict(self)]
+            more.append(f"The stages ran for each question and setting, since {self.by_stages}.")
+        answer = Block(self.headline, style="bold")
+        return [answer, *map(hanging, worth), first, Fold("More settings", more)]
+
+    @property
+    def headline(self) -> str:
+        """The best setting as a person types it, with its right answers and the present ones."""
+        place, count = best(self), counted(len(self.settings), "setting")
+        now, then = _numbers(self, -1), _numbers(self, place)
+        if right_answers(self)[place] <= self.values[-1].sum() + self.silent[-1].sum():
+            return f"Of {count}, none has more right answers than the present one ({self.measure} {now[0]})."
+        values = zip(self.axes, self.settings[place], strict=True)
+        typed = " ".join(f"--set {one.name}={value}" for one, value in values)
+        silent = f", nothing returned {now[2]} → {then[2]}" if self.silent.shape[1] else ""
+        return f"Best of {count}: {typed} ({self.measure} {now[0]} → {then[0]}{silent})"
 
     def plot(self) -> Figure:
         """A cell for each setting of two axes, darker with more right answers: a figure of plotly.
@@ -634,16 +655,23 @@ def _dealt(count: int, folds: int) -> Numbers:
 SHOWN = 10
 """The number of settings that the table shows beside those of the Pareto front."""
 MOST_OF_FRONT = 10
+SHOWN_FIRST = 3
+"""The number of settings that stand below the answer."""
+LEGEND = """\
+best: most right answers: the questions' {measure} plus the unanswerable questions with nothing returned
+front: no other setting is better in one of the two without being worse in the other
+judged: the returned files that have a label; nobody has read the others, and they count as wrong"""
 
 
-def settings_table(sweep: Sweep) -> Table:
-    """One row for each setting with the most right answers, those of the front, and the present one."""
-    front = pareto(sweep)[:MOST_OF_FRONT]
-    first = np.argsort(-right_answers(sweep), kind="stable")[:SHOWN].tolist()
+def settings_table(sweep: Sweep, count: int = SHOWN, front: bool = True) -> Table:
+    """A row for each of the first settings, for those of the front unless it is left out, and for now."""
+    of_front = pareto(sweep)[:MOST_OF_FRONT] if front else []
+    first = np.argsort(-right_answers(sweep), kind="stable")[:count].tolist()
     rows = []
-    for place in dict.fromkeys([*first, *front]):
-        signs = [word for word, holds in (("best", place == best(sweep)), ("front", place in front)) if holds]
-        rows.append((*sweep.settings[place], *_numbers(sweep, place), ", ".join(signs)))
+    for place in dict.fromkeys([*first, *of_front]):
+        signs = {"best": place == best(sweep), "front": place in of_front}
+        told = ", ".join(word for word, holds in signs.items() if holds)
+        rows.append((*sweep.settings[place], *_numbers(sweep, place), told))
     heads = numbers(*(one.name for one in sweep.axes), sweep.measure, "judged", "nothing returned")
     return Table("settings", [*heads, ""], [*rows, (*sweep.now, *_numbers(sweep, -1), "now")])
 
@@ -664,26 +692,6 @@ def _rate(share: Share) -> float | None:
 
 def _share(share: Share) -> str:
     return f"{share.hits}/{share.n}" if share.n else ABSENT
-
-
-def verdict(sweep: Sweep) -> list[str]:
-    """What the best setting is worth on questions that did not choose it, in sentences."""
-    lines = [
-        "best: most right answers, which are the questions' "
-        f"{sweep.measure} plus the unanswerable questions with nothing returned",
-        "front: no other setting is better in one of the two without being worse in the other",
-        "judged: the returned files that have a label; nobody has read the others, and they count as wrong",
-    ]
-    held = held_out(sweep)
-    if held is None:
-        return [*lines, "All questions are about one file, so no part of them can be held out."]
-    return [
-        *lines,
-        f"held out: chosen on {len(held.chosen) - 1} of {len(held.chosen)} parts and measured on the other, "
-        f"{sweep.measure} {held.mean:.3f}, nothing returned for {_share(held.silent)}. "
-        f"{flattery(held.flattered, sweep.measure)}",
-        f"held out, compared with now: {held.paired}",
-    ]
 
 
 def flattery(flattered: float, measure: str) -> str:

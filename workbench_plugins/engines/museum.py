@@ -24,7 +24,7 @@ from workbench.records import Document, Tabular
 from workbench.registry import Registry
 from workbench.retrieval.fusion import Fusion
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.tables import Column, Line, Part, Table, Types, tidy
+from workbench.tables import Block, Column, Line, Part, Table, Types, tidy
 from workbench_plugins.engines.lists import fusion_of_lists
 from workbench_plugins.engines.presets import fuse
 
@@ -375,7 +375,7 @@ class SpecimenRuns(list[SpecimenRun], Tabular):
     """The answers of several specimens."""
 
     def view(self) -> list[Part]:
-        """One line per specimen with whether it shows its bug, and below the number of those that do."""
+        """How many specimens show their bug, and one line for each with whether it does."""
         rows = [
             (one.name, one.references[0], one.symptom, "yes" if run.shows else "no")
             for run in self
@@ -384,7 +384,7 @@ class SpecimenRuns(list[SpecimenRun], Tabular):
         columns = Column("specimen", "whole"), "reported in", "symptom", Column("shown", "whole")
         shown = sum(run.shows for run in self)
         total = f"{shown} of {len(self)} specimens have their bug as shipped, and lose it with the change."
-        return [Table("specimens", columns, rows), total]
+        return [Block(total, style="bold"), Table("specimens", columns, rows)]
 
     def observations(self) -> Table:
         """One row for each specimen."""

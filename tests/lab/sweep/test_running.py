@@ -171,12 +171,13 @@ def test_the_data_names_each_setting(grid: Sweep) -> None:
 def test_the_table_names_the_best_the_present_and_the_held_out_worth(
     grid: Sweep, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    show(grid)
+    show(grid, details=True)
     printed = " ".join(capsys.readouterr().out.split())
-    assert "30 settings, 6 questions, 3 unanswerable questions" in printed
+    assert printed.startswith(grid.headline)
+    assert "30 settings" in grid.headline
     assert "best, front" in printed
     assert "0.7 0.35" in printed
-    assert "held out: chosen on 2 of 3 parts" in printed
+    assert "On questions that did not choose it: hits " in printed
     assert "The best setting's own number is not better than that." in printed
 
 
