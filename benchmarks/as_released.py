@@ -19,7 +19,7 @@ from pathlib import Path
 from tests.replaying import form_of
 from tests.run_records import compare, load
 from workbench.memory.index_files import default_index_path
-from workbench.memory.opening import open_memory
+from workbench.memory.opening import open_index
 from workbench.systems.catalogue import system
 
 
@@ -37,7 +37,7 @@ def main(record_file: str, name: str, *workspaces: str) -> None:
             every = form.lists(record["results"], {workspace: folder})
             for label, file in (("own index", default_index_path(folder)), (f"--as {name}", None)):
                 equal, lists = Counter[str](), Counter[str]()
-                with open_memory(folder, index_path=file, like=like) as index:
+                with open_index(folder, index_path=file, like=like) as index:
                     answer = form.answering(record, name, index)
                     for one in every:
                         compared = compare(one, answer(one))

@@ -12,7 +12,8 @@ from time import process_time
 from workbench.contracts import Index
 from workbench.measure.questions import Question, QuestionSet, load_questions
 from workbench.memory.files import memory_root
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.opening import open_index
+from workbench.memory.sync import index_folder
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.catalogue import SYSTEMS
 from workbench_plugins.diagnose.diagnosis import diagnose

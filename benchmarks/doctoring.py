@@ -23,7 +23,9 @@ from pathlib import Path
 import numpy as np
 
 from tests.lab.doctor.stores import STORES, Row
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
+from workbench.memory.sync import index_folder
 
 WHO = [
     "Mara",
@@ -153,7 +155,7 @@ def main() -> int:
         folder = given.keep or Path(temporary)
         notes, ours = folder / "notes", folder / "index.sqlite"
         if not ours.exists():
-            index_folder(written(folder, given.notes), index_path=ours)
+            index_folder(written(folder, given.notes), options=Options(index_path=ours))
         rows: list[Row] = []
         silent = True
         for name in given.stores or STORES:

@@ -18,6 +18,7 @@ from benchmarks.variants import VARIANTS
 from workbench.memory.embedding.engines import ModelVariant, cores, cpu_has
 from workbench.memory.embedding.local import READINGS, LocalEmbedder, Reading
 from workbench.memory.files import list_files, memory_root
+from workbench.memory.options import Options
 from workbench.memory.sync import index_folder, usual_reading
 
 TARGETS = {ModelVariant("openvino"): 200, ModelVariant("openvino", "int8"): 100}
@@ -64,7 +65,7 @@ def _run(
     name = variant.name
     cpu, wall = time.process_time(), time.perf_counter()
     file = home / f"{name}-{reading.name}.sqlite"
-    chunks = index_folder(place, embedder, index_path=file).chunks
+    chunks = index_folder(place, embedder, options=Options(index_path=file)).chunks
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     goal = "" if target is None else f" (at most {target} s)"
     every = f"{cpu / share / cores():,.0f} s{goal}"

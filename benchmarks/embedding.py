@@ -28,8 +28,10 @@ from workbench.measure.questions import load_questions
 from workbench.memory.embedding.engines import ModelEngine, ModelVariant, cpu_has
 from workbench.memory.embedding.local import LocalEmbedder, Truncated, Windowed
 from workbench.memory.files import list_files, memory_root
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
 from workbench.memory.sources import LineChunker, MemoryFolder
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.sync import index_folder
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import search
 from workbench.systems.catalogue import system
@@ -111,7 +113,7 @@ def evaluations(root: Path, embedder: LocalEmbedder) -> tuple[list[Evaluation], 
     """The labelled questions over a fresh index, and the processor seconds of indexing."""
     with tempfile.TemporaryDirectory() as folder:
         file, started = Path(folder) / "index.sqlite", time.process_time()
-        index_folder(root, embedder, index_path=file)
+        index_folder(root, embedder, options=Options(index_path=file))
         spent = time.process_time() - started
         with open_index(root, embedder, index_path=file) as index:
             questions = load_questions(root / "questions.yaml")

@@ -14,7 +14,8 @@ from timeit import repeat
 from workbench.contracts import Index
 from workbench.measure.questions import load_questions
 from workbench.memory.files import memory_root
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.opening import open_index
+from workbench.memory.sync import index_folder
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.catalogue import SYSTEMS

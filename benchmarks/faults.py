@@ -21,7 +21,8 @@ from tests.lab.diagnose.faults import Fault as Planted
 from workbench.contracts import Context, Index
 from workbench.measure.questions import QuestionSet, load_questions
 from workbench.memory.files import memory_root
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.opening import open_index
+from workbench.memory.sync import index_folder
 from workbench.records import Clause, DropKind, Hits, Query, Threshold, Trace, Vector
 from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage, filled
 from workbench.retrieval.cutoff import EvidenceFloor, Limit, MinScore, Order, dropped

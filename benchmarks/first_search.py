@@ -22,8 +22,10 @@ import numpy as np
 
 from benchmarks.starting import HERE, took
 from workbench.memory.embedding.local import LocalEmbedder
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
 from workbench.memory.store.sqlite.place import words_file
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.sync import index_folder
 from workbench_plugins.recommended import stored_passages
 from workbench_plugins.recommended.passage_index import IndexedFile, WordsRead
 from workbench_plugins.recommended.pipelines import RECOMMENDED
@@ -91,7 +93,7 @@ def measure(chunks: int, times: int, folder: Path) -> str:
     write_memory(memory, chunks)
     with patch.dict(os.environ, variables), patch.object(stored_passages, "newly_read", generated):
         started = process_time()
-        index_folder(memory, embedder, vectors_later=True)
+        index_folder(memory, embedder, options=Options(vectors_later=True))
         indexed = process_time()
         with open_index(memory, embedder) as index, index.snapshot():
             index.laid_out(RECOMMENDED.layout)

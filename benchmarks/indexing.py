@@ -18,8 +18,10 @@ from unittest.mock import patch
 
 from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.files import list_files, memory_root
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
 from workbench.memory.sources import LineChunker, MemoryFolder
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.sync import index_folder
 from workbench_plugins.recommended import passage_index
 from workbench_plugins.recommended.passage_index import files_of, newly_read
 from workbench_plugins.recommended.words import for_signs
@@ -43,7 +45,7 @@ def usual(root: Path, place: Path, exact: bool) -> tuple[float, float]:
     embedder = LocalEmbedder()
     embedder.engine, for_signs(embedder).engine
     started = process_time()
-    index_folder(root, embedder, index_path=place, vectors_later=True)
+    index_folder(root, embedder, options=Options(index_path=place, vectors_later=True))
     with open_index(root, embedder, index_path=place) as index:
         files = {one.key(embedder): one for one in files_of(index)}
         with patch.object(passage_index, "for_signs", lambda same: same) if exact else nullcontext():
@@ -67,13 +69,13 @@ def main() -> None:
             bare.append(perf_counter() - started)
             started, worked = perf_counter(), process_time()
             place = Path(folder) / f"{turn}.sqlite"
-            index_folder(root, embedder, index_path=place)
+            index_folder(root, embedder, options=Options(index_path=place))
             whole.append(perf_counter() - started)
             cpu.append(process_time() - worked)
             coded.append(usual(root, Path(folder) / f"usual{turn}.sqlite", exact=False))
             exact.append(usual(root, Path(folder) / f"exact{turn}.sqlite", exact=True))
         started = perf_counter()
-        summary = index_folder(root, embedder, index_path=Path(folder) / "0.sqlite")
+        summary = index_folder(root, embedder, options=Options(index_path=Path(folder) / "0.sqlite"))
         again = perf_counter() - started
     print(f"{len(texts)} windows; the model alone {min(bare):.2f} s, indexing {min(whole):.2f} s")
     print(f"indexing / the model alone = {min(whole) / min(bare):.3f}")

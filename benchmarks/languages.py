@@ -56,7 +56,7 @@ def measured(language: str, model: str, systems: tuple[str, ...] = SYSTEMS) -> E
     embedder = embedder_named(model)
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch, "index.sqlite")
-        wb.index_folder(NOTES / language, embedder, index_path=path)
+        wb.index_folder(NOTES / language, embedder, options=wb.Options(index_path=path))
         with wb.open_index(NOTES / language, embedder, index_path=path) as index:
             return wb.evaluate(questions_of(language), [wb.system(name) for name in systems], index)
 

@@ -34,7 +34,9 @@ from workbench.memory.embedding.engines import ModelVariant, cpu_has
 from workbench.memory.embedding.local import PACKAGED_MODEL, LocalEmbedder, Truncated, Windowed
 from workbench.memory.files import content_hash, list_files, memory_root
 from workbench.memory.index import MemoryIndex
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
+from workbench.memory.sync import index_folder
 from workbench.systems.catalogue import system
 from workbench_plugins.runs.collections import TestCollection, load, of_locomo
 
@@ -203,7 +205,7 @@ def measure(task: Task, choice: Choice, kept: Path) -> Measured:
     embedder = choice.embedder
     embedder.embed(["loaded before the clock runs"], "passage")
     started = time.process_time()
-    index_folder(task.root, embedder, index_path=place.with_suffix(".sqlite"))
+    index_folder(task.root, embedder, options=Options(index_path=place.with_suffix(".sqlite")))
     spent = time.process_time() - started
     with open_index(task.root, embedder, index_path=place.with_suffix(".sqlite")) as index:
         answers = task.ask(choice.systems, index)

@@ -27,7 +27,8 @@ from tests.browser import CHROMIUM, browsing
 from tests.conftest import SAMPLE
 from workbench.measure.evaluation import Evaluation, evaluate
 from workbench.measure.questions import load_questions
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.opening import open_index
+from workbench.memory.sync import index_folder
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.views.plotlyjs import plotly_script
 from workbench.views.widgets.threshold import ThresholdLab

@@ -13,7 +13,9 @@ from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import load_questions
 from workbench.memory.embedding.local import READINGS, LocalEmbedder
 from workbench.memory.files import memory_root
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
+from workbench.memory.sync import index_folder
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.views.show import show
 
@@ -25,7 +27,7 @@ def main() -> None:
         embedder = LocalEmbedder(reading=reading)
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "index.sqlite"
-            index_folder(root, embedder, index_path=file)
+            index_folder(root, embedder, options=Options(index_path=file))
             with open_index(root, embedder, index_path=file) as index:
                 share = index.store.db.execute("SELECT avg(read_share) FROM chunks").get
                 print(f"\n{reading.name}: {share:.0%} of the average chunk is read")

@@ -20,7 +20,9 @@ from benchmarks.shipping import SAMPLE
 from workbench.measure.questions import load_questions
 from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.index import MemoryIndex
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
+from workbench.memory.sync import index_folder
 from workbench.retrieval.pipeline import search
 from workbench_plugins.recommended.layout import cache_of, passages_of
 from workbench_plugins.recommended.passage_file import PassageFile
@@ -36,14 +38,14 @@ MOST_MS = 60
 def copied(folder: Path, chunks: int) -> MemoryIndex:
     """The index of so many copies of the sample memory that it has about so many chunks, and their words."""
     embedder = LocalEmbedder()
-    index_folder(SAMPLE, embedder, index_path=folder / "one.sqlite")
+    index_folder(SAMPLE, embedder, options=Options(index_path=folder / "one.sqlite"))
     with open_index(SAMPLE, embedder, index_path=folder / "one.sqlite") as one:
         copies = -(-chunks // one.size)
         keys = {file.path: file.key(embedder) for file in files_of(one)}
     for number in range(copies):
         shutil.copytree(SAMPLE / "memory", folder / "many" / "memory" / f"{number:05}")
     place = folder / "many.sqlite"
-    index_folder(folder / "many", embedder, index_path=place)
+    index_folder(folder / "many", embedder, options=Options(index_path=place))
     index = open_index(folder / "many", embedder, index_path=place)
     read = words_of(keys.values())
     with closing(PassageFile(cache_of(index))) as cache:

@@ -21,6 +21,7 @@ from mcp import Client
 
 from benchmarks.speed.corpus import questions, random_text
 from benchmarks.speed.ours import RandomEmbedder
+from workbench.memory.options import Options
 from workbench.memory.sync import index_folder
 
 SEARCHES = 12
@@ -84,7 +85,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as home:
         root, index = Path(home) / "wren", Path(home) / "i.sqlite"
         write(root, chunks)
-        summary = index_folder(root, RandomEmbedder(), index_path=index)
+        summary = index_folder(root, RandomEmbedder(), options=Options(index_path=index))
         with served(root, index) as address:
             waits(address, clients)
             one, many = median(waits(address, 1)), median(waits(address, clients))

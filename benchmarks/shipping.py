@@ -15,7 +15,9 @@ import numpy as np
 
 from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.files import content_hash
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
+from workbench.memory.sync import index_folder
 from workbench_plugins.recommended import shipped_vectors
 from workbench_plugins.recommended.passage_index import files_of, newly_read
 
@@ -27,7 +29,7 @@ def made() -> dict[str, Any]:
     embedder = LocalEmbedder()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "index.sqlite"
-        index_folder(SAMPLE, embedder, index_path=place)
+        index_folder(SAMPLE, embedder, options=Options(index_path=place))
         with open_index(SAMPLE, embedder, index_path=place) as index:
             rows, vectors = index.vectors()
             texts = [content_hash(chunk.text) for chunk in index.chunks(rows)]

@@ -22,7 +22,9 @@ from tests.lab.diagnose.faults import OtherModel, ShiftedVectors, WorstFirst
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.measure.questions import QuestionSet, load_questions
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
+from workbench.memory.sync import index_folder
 from workbench.retrieval.cutoff import Limit, MinScore
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import FixedDepth
@@ -92,7 +94,7 @@ def data(name: str, target: str, change: Callable[[Path], None], first: bool = T
             file = root / "index.sqlite"
             if first:
                 change(root / "notes")
-            index_folder(root / "notes", index_path=file, skip=True)
+            index_folder(root / "notes", options=Options(index_path=file, skip=True))
             if not first:
                 change(root / "notes")
             with open_index(root / "notes", index_path=file) as index:

@@ -28,7 +28,9 @@ from workbench.measure.paired import HITS, Paired, corrected, paired_values
 from workbench.measure.questions import Question, QuestionSet, check_targets, load_questions
 from workbench.memory.addresses import server_place
 from workbench.memory.index import MemoryIndex
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
+from workbench.memory.sync import index_folder
 from workbench.progress import progress
 from workbench.records import Clause, Floats, Hits, Query, Rows, Trace, Vector
 from workbench.retrieval.index_adapters import CachedIndex, IndexAdapter
@@ -303,7 +305,9 @@ def stores(
         opened = [("sqlite", stack.enter_context(open_index(path)))]
         check_targets(asked, opened[0][1].paths())
         for one in servers:
-            index_folder(path, opened[0][1].embedder, store=one)  # every store has the same vectors
+            index_folder(
+                path, opened[0][1].embedder, options=Options(store=one)
+            )  # every store has the same vectors
             index = stack.enter_context(MemoryIndex.open(server_place(one)))
             name, taken = index.store.engine, sum(known.startswith(index.store.engine) for known, _ in opened)
             opened.append((f"{name} {taken + 1}" if taken else name, index))

@@ -15,6 +15,7 @@ from pathlib import Path
 from time import perf_counter
 
 from workbench.memory.embedding.local import ToyEmbedder
+from workbench.memory.options import Options
 from workbench.memory.sync import Summary, index_folder
 
 TOY = ToyEmbedder({"tea": ("tea", "cup"), "bike": ("bike", "hub")})
@@ -62,7 +63,7 @@ def print_speed(files: int) -> None:
         write(root, files, 120)
 
         def sync() -> Summary:
-            return index_folder(root, TOY, index_path=index)
+            return index_folder(root, TOY, options=Options(index_path=index))
 
         sync()
         bare, unchanged = seconds(lambda: list(walk(str(root)))), seconds(sync)
@@ -85,7 +86,7 @@ def index_much(chunks: int) -> None:
     with tempfile.TemporaryDirectory() as home:
         root, files = Path(home) / "wren", chunks // 100
         write(root, files, 100 * LINES_A_CHUNK + 5)
-        summary = index_folder(root, TOY, index_path=Path(home) / "i.sqlite")
+        summary = index_folder(root, TOY, options=Options(index_path=Path(home) / "i.sqlite"))
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(f"{summary.chunks:,} chunks in {files:,} files: peak {peak:.0f} MB of memory")
         print(f"  ratio to the limit of {MEGABYTES} MB: {peak / MEGABYTES:.2f}")

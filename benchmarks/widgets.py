@@ -14,7 +14,8 @@ from typing import Any
 from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import load_questions
 from workbench.memory.files import memory_root
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.opening import open_index
+from workbench.memory.sync import index_folder
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.views.widgets.survival import SurvivalChart
 from workbench.views.widgets.threshold import ThresholdLab

@@ -30,7 +30,7 @@ from tqdm import tqdm
 from docs.still import still
 from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import load_questions
-from workbench.memory.sync import open_index
+from workbench.memory.opening import open_index
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.views.living import as_json, script, style
 from workbench.views.plotlyjs import figure_html, figures_script, figures_style, plotly_script

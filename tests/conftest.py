@@ -25,7 +25,8 @@ from workbench.measure.questions import QuestionSet, load_questions
 from workbench.memory.embedding.engines import Role
 from workbench.memory.embedding.local import Embedded, LocalEmbedder
 from workbench.memory.index import MemoryIndex
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.opening import open_index
+from workbench.memory.sync import index_folder
 
 # ranx would be compiled for a minute, for what it then does in a millisecond.
 os.environ["NUMBA_DISABLE_JIT"] = "1"

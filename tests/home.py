@@ -14,9 +14,11 @@ from tests import world
 from workbench.memory.embedding.engines import Role
 from workbench.memory.embedding.local import Embedded, Embedder
 from workbench.memory.index import MemoryIndex
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
 from workbench.memory.sources import LineChunker
 from workbench.memory.store.sqlite.store import Store
-from workbench.memory.sync import Summary, index_folder, open_index
+from workbench.memory.sync import Summary, index_folder
 
 
 @dataclass
@@ -46,7 +48,9 @@ class Home:
 
     def sync(self, embedder: Embedder | None = None, **options: Any) -> Summary:
         chosen = embedder or Watched()
-        return index_folder(self.root, chosen, index_path=self.file, chunker=self.chunker, **options)
+        rebuild = options.pop("rebuild", False)
+        given = Options(index_path=self.file, chunker=self.chunker, **options)
+        return index_folder(self.root, chosen, rebuild=rebuild, options=given)
 
     def opened(self, embedder: Embedder | None = None) -> MemoryIndex:
         return open_index(self.root, embedder or Watched(), index_path=self.file)

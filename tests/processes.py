@@ -28,8 +28,10 @@ from workbench.cli import main, memory
 from workbench.memory.embedding import cache
 from workbench.memory.embedding.engines import Role
 from workbench.memory.embedding.local import Embedded
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
 from workbench.memory.sources import LineChunker
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.sync import index_folder
 from workbench.records import Trace
 from workbench.retrieval.pipeline import search
 from workbench.systems.openclaw import SHIPPED
@@ -86,7 +88,9 @@ def do(job: str) -> None:
     """Syncs or rebuilds as told; the chunker makes each line a passage."""
     folder, index, chunker, rebuild = json.loads(job)
     made_with = LineChunker(tokens=8 + chunker % 2, overlap=0)
-    index_folder(folder, world.EMBEDDER, index_path=Path(index), chunker=made_with, rebuild=rebuild)
+    index_folder(
+        folder, world.EMBEDDER, rebuild=rebuild, options=Options(index_path=Path(index), chunker=made_with)
+    )
 
 
 @contextmanager

@@ -59,7 +59,7 @@ def found(folder: Path) -> list[str]:
     from tests import world
 
     root, file = world.write(folder / "notes"), folder / "index.sqlite"
-    wb.index_folder(root, world.EMBEDDER, index_path=file)
+    wb.index_folder(root, world.EMBEDDER, options=wb.Options(index_path=file))
     with wb.open_index(root, world.EMBEDDER, index_path=file) as index:
         trace = wb.search("rooibos tea", wb.system("openclaw-2026.2.13"), index)
     return [one.chunk.path for one in trace.results]

@@ -6,8 +6,10 @@ from pathlib import Path
 
 from workbench.memory.embedding.local import ToyEmbedder
 from workbench.memory.index import MemoryIndex
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
 from workbench.memory.store.sqlite.fts5 import match_expression
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.sync import index_folder
 from workbench.records import Query
 
 AXES = {
@@ -40,7 +42,7 @@ def write(root: Path, notes: dict[str, str] | None = None) -> Path:
 def build(folder: Path, notes: dict[str, str] | None = None) -> MemoryIndex:
     """The notes, written and indexed under `folder`."""
     root, file = write(folder / "memory_of_wren", notes), folder / "index.sqlite"
-    index_folder(root, EMBEDDER, index_path=file)
+    index_folder(root, EMBEDDER, options=Options(index_path=file))
     return open_index(root, EMBEDDER, index_path=file)
 
 

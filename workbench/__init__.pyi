@@ -7,9 +7,10 @@ from workbench.measure.questions import load_questions as load_questions
 from workbench.measure.thresholds import scores as scores
 from workbench.memory.embedding.local import LocalEmbedder as LocalEmbedder
 from workbench.memory.embedding.local import ToyEmbedder as ToyEmbedder
-from workbench.memory.opening import open_memory as open  # noqa: A004, F401
+from workbench.memory.opening import open_index as open  # noqa: A004, F401
+from workbench.memory.opening import open_index as open_index
+from workbench.memory.options import Options as Options
 from workbench.memory.sync import index_folder as index_folder
-from workbench.memory.sync import open_index as open_index
 from workbench.records import Trace as Trace
 from workbench.retrieval.explain import explain as explain
 from workbench.retrieval.pipeline import Pipeline as Pipeline

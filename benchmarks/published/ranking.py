@@ -26,8 +26,9 @@ from workbench.measure.questions import load_questions
 from workbench.memory.choices import index_home
 from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.files import read_input
+from workbench.memory.opening import open_index
 from workbench.memory.store.contract import UnwritableError
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.sync import index_folder
 from workbench.progress import progress
 from workbench.records import KEPT, Floats, Trace
 from workbench.retrieval.index_adapters import CachedIndex

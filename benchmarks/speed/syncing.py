@@ -11,6 +11,7 @@ from benchmarks.speed.corpus import Corpus
 from benchmarks.speed.ours import A_DOCUMENT, RandomEmbedder
 from benchmarks.speed.report import Synced
 from benchmarks.speed.timing import taken
+from workbench.memory.options import Options
 from workbench.memory.sync import index_folder
 
 REPEATED = 3
@@ -25,7 +26,9 @@ def synced(corpus: Corpus) -> Synced:
         files = write(root, corpus)
 
         def sync(rebuild: bool = False) -> int:
-            return index_folder(root, RandomEmbedder(), index_path=index, rebuild=rebuild).chunks
+            return index_folder(
+                root, RandomEmbedder(), rebuild=rebuild, options=Options(index_path=index)
+            ).chunks
 
         first = taken(sync)
         cached = taken(lambda: sync(rebuild=True))

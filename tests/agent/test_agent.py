@@ -14,6 +14,7 @@ import yaml
 
 from tests import world
 from workbench.errors import InputError
+from workbench.memory.options import Options
 from workbench.memory.sources import utf16_length
 from workbench.memory.sync import index_folder
 from workbench.systems.catalogue import SYSTEMS, openclaw
@@ -53,7 +54,9 @@ def tools(folder: Path) -> Iterator[AgentTools]:
 
 def add(folder: Path, path: str, text: str) -> None:
     world.write(folder / "memory_of_wren", {path: text})
-    index_folder(folder / "memory_of_wren", world.EMBEDDER, index_path=folder / "index.sqlite")
+    index_folder(
+        folder / "memory_of_wren", world.EMBEDDER, options=Options(index_path=folder / "index.sqlite")
+    )
 
 
 # memory_search
@@ -82,7 +85,7 @@ def test_the_answer_of_february(folder: Path) -> None:
 def test_an_answer_names_the_provider_of_the_model(tmp_path: Path, name: str, told: tuple[str, str]) -> None:
     root, file = world.write(tmp_path / "memory_of_wren"), tmp_path / "index.sqlite"
     embedder = replace(world.EMBEDDER, name=name)
-    index_folder(root, embedder, index_path=file)
+    index_folder(root, embedder, options=Options(index_path=file))
     with AgentTools(root, embedder=embedder, index_path=file, contract=FEBRUARY) as tools:
         answer = tools.memory_search("rooibos tea")
     assert (answer["provider"], answer["model"]) == told
@@ -182,7 +185,7 @@ def test_without_an_index_the_search_is_disabled_and_says_what_to_do(folder: Pat
         assert "no index" in answer["error"]
         assert "workbench index" in answer["action"]
         assert tools.memory_explain(QUESTION)["disabled"]
-        index_folder(tools.memory, world.EMBEDDER, index_path=missing)
+        index_folder(tools.memory, world.EMBEDDER, options=Options(index_path=missing))
         assert tools.memory_search(QUESTION)["results"]
 
 
@@ -260,7 +263,7 @@ def test_an_extra_path_may_be_read_by_the_path_that_a_search_gives(extra: str, f
 def test_what_was_indexed_beside_the_memory_can_be_read(folder: Path) -> None:
     world.write(folder, {"beside/a.md": "rooibos tea beside"})
     root, file = folder / "memory_of_wren", folder / "index.sqlite"
-    index_folder(root, world.EMBEDDER, index_path=file, extra=["../beside"])
+    index_folder(root, world.EMBEDDER, options=Options(index_path=file, extra=["../beside"]))
     with over(folder) as tools:
         assert "../beside/a.md" in [one["path"] for one in tools.memory_search(QUESTION)["results"]]
         assert tools.memory_get("../beside/a.md")["text"] == "rooibos tea beside"

@@ -22,6 +22,7 @@ from tests.agent.test_agent import QUESTION, add, over
 from tests.conftest import PROJECT
 from tests.openclaw_store import OpenClaw
 from workbench.errors import InputError
+from workbench.memory.options import Options
 from workbench.memory.sync import index_folder
 from workbench_plugins.agent.server import listening, memory_server
 from workbench_plugins.agent.tool_contracts import FEBRUARY
@@ -98,7 +99,7 @@ def test_input_that_cannot_be_used_is_a_tool_error_with_its_remedy(folder: Path)
 def test_a_missing_index_is_said_and_the_server_goes_on(folder: Path) -> None:
     async def talk(client: Client) -> Any:
         before = await client.call_tool("memory_search", {"query": QUESTION})
-        index_folder(folder / "memory_of_wren", world.EMBEDDER, index_path=missing)
+        index_folder(folder / "memory_of_wren", world.EMBEDDER, options=Options(index_path=missing))
         return before, await client.call_tool("memory_search", {"query": QUESTION})
 
     missing = folder / "elsewhere" / "index.sqlite"

@@ -16,6 +16,7 @@ from tests import world
 from tests.cli.test_cli import Place
 from tests.commands import Outcome, Run, python
 from workbench.memory.embedding.local import PACKAGED_IN, PACKAGED_MODEL, PACKAGED_SHA256, packaged_model
+from workbench.memory.options import Options
 from workbench.memory.sources import LineChunker
 from workbench.memory.store.contract import Settings
 from workbench.memory.store.sqlite.store import Store
@@ -30,7 +31,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Place:
     """The notes of `world` and their index, made once with the packaged model."""
     home = tmp_path_factory.mktemp("original")
     made = Place(world.write(home / "memory_of_wren"), home / "i.sqlite")
-    index_folder(made.folder, index_path=made.index)
+    index_folder(made.folder, options=Options(index_path=made.index))
     return made
 
 

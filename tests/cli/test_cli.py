@@ -14,6 +14,7 @@ from tests import world
 from tests.commands import Run, python
 from workbench.cli.app import IndexOptions
 from workbench.memory.embedding import local
+from workbench.memory.options import Options
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.sync import index_folder
 from workbench.systems.catalogue import default_system
@@ -49,7 +50,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     home = tmp_path_factory.mktemp("place")
     made = Place(world.write(home / "memory_of_wren"), home / "i.sqlite")
     (made.folder / "questions.yaml").write_text(QUESTIONS, encoding="utf-8")
-    index_folder(made.folder, index_path=made.index)
+    index_folder(made.folder, options=Options(index_path=made.index))
     return made
 
 
@@ -416,7 +417,7 @@ def test_the_front_door_has_at_most_24_names_and_no_other() -> None:
 
 def test_a_search_says_when_the_memory_is_newer_than_its_index(run: Run, tmp_path: Path) -> None:
     root = world.write(tmp_path / "memory_of_wren")
-    index_folder(root, index_path=tmp_path / "i.sqlite")
+    index_folder(root, options=Options(index_path=tmp_path / "i.sqlite"))
     options = ["--memory", str(root), "--index", str(tmp_path / "i.sqlite")]
     assert run("search", QUESTION, *options, "--system", SYSTEM).err == ""
     (root / "memory/tea.md").write_text("Tea is gone.", encoding="utf-8")

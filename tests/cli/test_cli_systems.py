@@ -8,6 +8,7 @@ from pathlib import Path
 from tests import world
 from tests.commands import Run
 from workbench import __version__
+from workbench.memory.options import Options
 from workbench.memory.sync import index_folder
 from workbench.systems.catalogue import ON_A_SERVER, SYSTEMS, default_system
 
@@ -52,7 +53,7 @@ def test_diff_of_a_system_with_itself_ends_with_1(run: Run) -> None:
 
 def test_compare_sets_answers_side_by_side(run: Run, tmp_path: Path) -> None:
     root = world.write(tmp_path / "memory_of_wren")
-    index_folder(root, index_path=tmp_path / "i.sqlite")
+    index_folder(root, options=Options(index_path=tmp_path / "i.sqlite"))
     options = ["--memory", str(root), "--index", str(tmp_path / "i.sqlite"), "-q", "who drinks rooibos"]
     traces = run("compare", SHIPPED, FIXED, *options, "--json").json()
     assert [one["system"] for one in traces] == [SHIPPED, FIXED]
@@ -65,7 +66,7 @@ def test_compare_without_names_compares_the_default_with_the_report_s_release(
     run: Run, tmp_path: Path
 ) -> None:
     root = world.write(tmp_path / "memory_of_wren")
-    index_folder(root, index_path=tmp_path / "i.sqlite")
+    index_folder(root, options=Options(index_path=tmp_path / "i.sqlite"))
     options = ["--memory", str(root), "--index", str(tmp_path / "i.sqlite"), "-q", "who drinks rooibos"]
     traces = run("compare", *options, "--json").json()
     assert [one["system"] for one in traces] == [default_system(), SHIPPED]

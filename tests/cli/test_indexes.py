@@ -10,6 +10,7 @@ import pytest
 from tests import world
 from tests.commands import Run
 from workbench.memory.index_files import default_index_path
+from workbench.memory.options import Options
 from workbench.memory.store.contract import LockedError
 from workbench.memory.store.sqlite.place import alone, words_file
 from workbench.memory.sync import index_folder
@@ -62,7 +63,7 @@ def test_an_index_that_is_not_there_is_refused_with_those_that_are(run: Run, hom
 
 def test_the_list_says_as_which_release_a_memory_is_indexed(run: Run, home: Path, tmp_path: Path) -> None:
     like = indexing("openclaw-2026.9.6")
-    index_folder(tmp_path / "kept", world.EMBEDDER, like=like)
+    index_folder(tmp_path / "kept", world.EMBEDDER, options=Options(like=like))
     there = {one.name: state(one) for one in known_indexes() if one.folder == str(tmp_path / "kept")}
     assert there == {
         default_index_path(tmp_path / "kept").name: "6 files",

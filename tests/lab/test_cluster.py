@@ -27,6 +27,7 @@ from workbench.memory.embedding.cache import texts_in_flight
 from workbench.memory.embedding.engines import ModelVariant
 from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.index import MemoryIndex
+from workbench.memory.options import Options
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.sync import index_folder
 from workbench.systems.catalogue import system
@@ -176,7 +177,7 @@ def test_index_on_the_cluster_writes_the_same_vectors_although_a_worker_dies(
     dying = partial(dies_once, str(tmp_path), then=cluster_module._embedded)
     monkeypatch.setattr(cluster_module, "_embedded", dying)
     here, there = tmp_path / "here.sqlite", tmp_path / "there.sqlite"
-    index_folder(home.root, LocalEmbedder(variant=ModelVariant("openvino")), index_path=here)
+    index_folder(home.root, LocalEmbedder(variant=ModelVariant("openvino")), options=Options(index_path=here))
     given = ["--backend", "openvino", "--index", there, "--cluster", address, "--json"]
     done = run("index", home.root, *given)
     assert done.code == 0, done.err

@@ -10,8 +10,10 @@ from tests import world
 from workbench.errors import InputError
 from workbench.memory.embedding.local import LocalEmbedder, Truncated
 from workbench.memory.index import MemoryIndex
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
 from workbench.memory.sources import LineChunker
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.sync import index_folder
 from workbench.terminal import text_of
 from workbench_plugins.explore.chunk_widget import held_file
 
@@ -24,7 +26,9 @@ def long_note(tmp_path_factory: pytest.TempPathFactory) -> MemoryIndex:
     folder = tmp_path_factory.mktemp("held")
     world.write(folder / "notes", {"long.md": "\n".join(LINES)})
     file = folder / "i.sqlite"
-    index_folder(folder / "notes", world.EMBEDDER, index_path=file, chunker=LineChunker(100, 25))
+    index_folder(
+        folder / "notes", world.EMBEDDER, options=Options(index_path=file, chunker=LineChunker(100, 25))
+    )
     return open_index(folder / "notes", world.EMBEDDER, index_path=file)
 
 
@@ -60,7 +64,7 @@ def test_a_truncated_chunk_says_where_the_model_stopped(tmp_path: Path) -> None:
     text = " ".join(f"word{n} rooibos" for n in range(120))
     world.write(tmp_path / "notes", {"long.md": text})
     embedder = LocalEmbedder(reading=Truncated())
-    index_folder(tmp_path / "notes", embedder, index_path=tmp_path / "i.sqlite")
+    index_folder(tmp_path / "notes", embedder, options=Options(index_path=tmp_path / "i.sqlite"))
     with open_index(tmp_path / "notes", embedder, index_path=tmp_path / "i.sqlite") as index:
         held = held_file(index, "long.md")
         first = held.chunks[0]

@@ -15,7 +15,9 @@ from workbench.measure.questions import QuestionSet
 from workbench.measure.reach import needed_similarity, reach
 from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.index import MemoryIndex, OpenIndex
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
+from workbench.memory.sync import index_folder
 from workbench.records import Chunk
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.index_adapters import CachedIndex
@@ -75,7 +77,7 @@ def of_language(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[
     @cache
     def indexed(language: str) -> MemoryIndex:
         path = folder / f"{language}.sqlite"
-        index_folder(LANGUAGES / language, index_path=path)
+        index_folder(LANGUAGES / language, options=Options(index_path=path))
         return opened.enter_context(open_index(LANGUAGES / language, index_path=path))
 
     with opened:

@@ -27,8 +27,8 @@ from workbench.memory.embedding.local import (
     packaged_model,
 )
 from workbench.memory.files import list_files
+from workbench.memory.opening import open_index
 from workbench.memory.sources import LineChunker, MemoryFolder
-from workbench.memory.sync import open_index
 
 
 @pytest.fixture(scope="module")

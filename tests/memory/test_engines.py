@@ -30,7 +30,9 @@ from workbench.memory.embedding.local import (
     packaged_model,
 )
 from workbench.memory.embedding.torch_engine import TorchEngine
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
+from workbench.memory.sync import index_folder
 from workbench_plugins.openvino.openvino_engine import RANGES, OpenVinoEngine
 from workbench_plugins.recommended.words import for_signs, word_vectors
 
@@ -174,9 +176,9 @@ def test_the_flags_of_linux_are_read_for_both_kinds_of_processor(tmp_path: Path)
 def test_an_index_refuses_another_precision_than_made_it_and_opens_with_its_own(home: Home) -> None:
     made = LocalEmbedder(variant=ModelVariant("openvino", "int8"))
     place = home.file.with_name("fast.sqlite")
-    index_folder(home.root, made, index_path=place)
+    index_folder(home.root, made, options=Options(index_path=place))
     with pytest.raises(InputError, match=r"openvino-int8-2/windowed.*not .*53aa51172d14/windowed"):
-        index_folder(home.root, LocalEmbedder(), index_path=place)
+        index_folder(home.root, LocalEmbedder(), options=Options(index_path=place))
     with pytest.raises(InputError, match="another model"):
         open_index(home.root, LocalEmbedder(), index_path=place)
     with open_index(home.root, index_path=place) as index:
@@ -185,9 +187,9 @@ def test_an_index_refuses_another_precision_than_made_it_and_opens_with_its_own(
 
 def test_an_index_of_either_engine_in_fp32_is_used_by_both(home: Home) -> None:
     place = home.file.with_name("both.sqlite")
-    index_folder(home.root, LocalEmbedder(variant=ModelVariant("torch")), index_path=place)
+    index_folder(home.root, LocalEmbedder(variant=ModelVariant("torch")), options=Options(index_path=place))
     (home.root / "memory" / "new.md").write_text("A new note.")
-    assert index_folder(home.root, index_path=place).embedded == 1
+    assert index_folder(home.root, options=Options(index_path=place)).embedded == 1
     with open_index(home.root, index_path=place) as index:
         assert index.embedder.backend == "openvino"  # type: ignore[attr-defined]
         assert index.embed("tea").shape == (384,)
@@ -230,7 +232,7 @@ def test_single_words_of_a_variant_agree_with_those_of_torch(variant: ModelVaria
 @pytest.mark.parametrize("system", ["openclaw-2026.2.13", "recommended"])
 def test_a_search_in_openvino_loads_neither_torch_nor_what_others_need(home: Home, system: str) -> None:
     place = home.file.with_name("fast.sqlite")
-    index_folder(home.root, LocalEmbedder(), index_path=place)
+    index_folder(home.root, LocalEmbedder(), options=Options(index_path=place))
     code = (
         "import sys; from workbench.cli import main\n"
         f"sys.argv = ['workbench', 'search', 'tea', '--system', {system!r}, "

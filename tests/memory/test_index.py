@@ -12,8 +12,8 @@ from tests import world
 from tests.home import Home, Watched, unsound
 from workbench.contracts import Context
 from workbench.errors import InputError
+from workbench.memory.opening import open_index
 from workbench.memory.store.sqlite.store import Store
-from workbench.memory.sync import open_index
 from workbench.records import Fate, Trace
 from workbench.retrieval.columns import PlainStage
 from workbench.retrieval.explain import explain

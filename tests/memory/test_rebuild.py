@@ -17,11 +17,13 @@ from tests.memory.test_sync import Logs
 from workbench.errors import InputError
 from workbench.memory.embedding import cache as cached_embedding
 from workbench.memory.index_files import default_index_path
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
 from workbench.memory.sources import LineChunker
 from workbench.memory.store.contract import DamagedError, UnwritableError
 from workbench.memory.store.sqlite import place as builds
 from workbench.memory.store.sqlite.store import Store
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.sync import index_folder
 
 
 @dataclass
@@ -165,7 +167,7 @@ def test_a_strangers_file_is_not_replaced_where_the_user_named_it(home: Home, na
     file.parent.mkdir()
     file.write_bytes(GARBLED[1])
     with pytest.raises(InputError, match="is not a workbench index"):
-        index_folder(home.root, world.EMBEDDER, index_path=file, rebuild=True)
+        index_folder(home.root, world.EMBEDDER, rebuild=True, options=Options(index_path=file))
     assert file.read_bytes() == GARBLED[1]
 
 
@@ -184,8 +186,9 @@ def test_a_rename_that_fails_leaves_the_old_index(home: Home, monkeypatch: pytes
 
 def test_a_rebuild_while_another_process_has_the_index_open_leaves_it_sound(home: Home) -> None:
     elsewhere = (
-        "import sys; from pathlib import Path; from tests import world; from workbench import index_folder;"
-        "index_folder(sys.argv[1], world.EMBEDDER, index_path=Path(sys.argv[2]), rebuild=True)"
+        "import sys; from pathlib import Path; from tests import world; import workbench as wb;"
+        "options = wb.Options(index_path=Path(sys.argv[2]));"
+        "wb.index_folder(sys.argv[1], world.EMBEDDER, rebuild=True, options=options)"
     )
     with home.opened() as opened:
         opened.embed("where is the tea")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psycopg
@@ -20,6 +21,7 @@ from tests.postgres import LOCKED_OUT, SECRET, fresh_schema
 from workbench.errors import InputError, StorageError, WorkbenchError
 from workbench.memory.addresses import server_place
 from workbench.memory.embedding.local import Embedded, ToyEmbedder
+from workbench.memory.options import Options
 from workbench.memory.store.contract import Cached, IndexStore
 from workbench.memory.sync import index_folder
 from workbench.records import Query
@@ -54,8 +56,16 @@ def address(request: pytest.FixtureRequest) -> str:
     return found
 
 
-def sync(folder: Path, address: str, embedder: ToyEmbedder = world.EMBEDDER, **options: object) -> str:
-    return str(index_folder(folder, embedder, store=address, **options)).partition(";")[0]  # type: ignore[arg-type]
+def sync(
+    folder: Path,
+    address: str,
+    embedder: ToyEmbedder = world.EMBEDDER,
+    *,
+    rebuild: bool = False,
+    **options: Any,
+) -> str:
+    given = Options(store=address, **options)
+    return str(index_folder(folder, embedder, rebuild=rebuild, options=given)).partition(";")[0]
 
 
 def paths(address: str) -> set[str]:
@@ -92,7 +102,7 @@ def test_a_rebuild_takes_the_known_vectors_and_replaces_an_open_index(folder: Pa
     with wb.open(address, world.EMBEDDER) as index:
         before = index.size
         (folder / "memory" / "fresh.md").write_text("Marmalade is in the cellar.")
-        summary = index_folder(folder, world.EMBEDDER, store=address, rebuild=True)
+        summary = index_folder(folder, world.EMBEDDER, rebuild=True, options=Options(store=address))
         assert summary.embedded == 1
         with index.snapshot():
             assert index.size == before + 1
@@ -142,7 +152,7 @@ def test_a_server_finds_what_the_scan_finds(folder: Path, postgres: str, milvus:
 
 def test_known_vectors_come_from_the_index_file_of_the_folder(folder: Path, address: str) -> None:
     index_folder(folder, world.EMBEDDER)
-    summary = index_folder(folder, world.EMBEDDER, store=address)
+    summary = index_folder(folder, world.EMBEDDER, options=Options(store=address))
     assert summary.embedded == 0
     assert summary.from_cache == summary.chunks > 0
 

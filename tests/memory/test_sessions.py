@@ -17,8 +17,10 @@ from workbench.errors import InputError
 from workbench.memory.embedding import named
 from workbench.memory.files import GoneError
 from workbench.memory.index import MemoryIndex
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
 from workbench.memory.sources import LineChunker
-from workbench.memory.sync import Summary, index_folder, open_index
+from workbench.memory.sync import Summary, index_folder
 from workbench.retrieval.pipeline import search
 from workbench.systems import openclaw
 from workbench_plugins.openclaw.sessions import Pending, Sessions, Thresholds, Transcript, message, messages
@@ -128,7 +130,9 @@ def wren(tmp_path: Path) -> Path:
 def indexed(wren: Path) -> Summary:
     sources = [Sessions(wren / "sessions")]
     return index_folder(
-        wren / "memory_of_wren", world.EMBEDDER, index_path=wren / "index.sqlite", sources=sources
+        wren / "memory_of_wren",
+        world.EMBEDDER,
+        options=Options(index_path=wren / "index.sqlite", sources=sources),
     )
 
 

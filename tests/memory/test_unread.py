@@ -9,7 +9,9 @@ import pytest
 from tests import world
 from tests.commands import Run
 from workbench.memory.index import MemoryIndex
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
+from workbench.memory.sync import index_folder
 from workbench.memory.unread import unread_lines
 from workbench.systems.openclaw import THREE_FIXES
 from workbench_plugins.diagnose.diagnosis import diagnose
@@ -27,7 +29,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def opened(root: Path, index: Path, skip: bool = False) -> MemoryIndex:
-    index_folder(root, world.EMBEDDER, index_path=index, skip=skip)
+    index_folder(root, world.EMBEDDER, options=Options(index_path=index, skip=skip))
     return open_index(root, world.EMBEDDER, index_path=index)
 
 
@@ -49,7 +51,7 @@ def test_each_reason_is_a_line_with_a_count(root: Path, tmp_path: Path) -> None:
 
 def test_the_option_that_is_named_reads_them(root: Path, tmp_path: Path) -> None:
     file = tmp_path / "i.sqlite"
-    index_folder(root, world.EMBEDDER, index_path=file, extra=["."])
+    index_folder(root, world.EMBEDDER, options=Options(index_path=file, extra=["."]))
     with open_index(root, world.EMBEDDER, index_path=file) as index:
         assert {"AGENTS.md", "projects/plan.md"} <= set(index.paths())
         assert not [one for one in index.unread() if one.why.startswith("outside")]

@@ -17,6 +17,7 @@ from workbench.memory.embedding.local import (
     packaged_model,
     reading_of,
 )
+from workbench.memory.options import Options
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.sync import index_folder, usual_reading
 from workbench_plugins.openclaw.sessions import Sessions
@@ -43,9 +44,9 @@ def test_a_memory_is_read_whole_up_to_two_million_bytes() -> None:
 
 
 def test_a_new_index_is_made_by_the_size_of_the_memory(folder: Path, tmp_path: Path) -> None:
-    index_folder(folder, index_path=tmp_path / "small.sqlite")
+    index_folder(folder, options=Options(index_path=tmp_path / "small.sqlite"))
     (folder / "MEMORY.md").write_text("tea, cup, pot", encoding="utf-8")
-    index_folder(folder, index_path=tmp_path / "large.sqlite")
+    index_folder(folder, options=Options(index_path=tmp_path / "large.sqlite"))
     assert made_as(tmp_path / "small.sqlite") == "windowed"
     assert made_as(tmp_path / "large.sqlite") == "truncated"
 
@@ -54,21 +55,22 @@ def test_extra_files_and_transcripts_count(folder: Path, tmp_path: Path) -> None
     assert usual_reading(folder).reading == Windowed()
     beside = tmp_path / "beside.md"
     beside.write_text("tea", encoding="utf-8")
-    assert usual_reading(folder, extra=[str(beside)]).reading == Truncated()
+    assert usual_reading(folder, Options(extra=[str(beside)])).reading == Truncated()
     (tmp_path / "chats").mkdir()
     (tmp_path / "chats" / "a.jsonl").write_text("{}\n", encoding="utf-8")
-    assert usual_reading(folder, sources=[Sessions(tmp_path / "chats")]).reading == Truncated()
+    assert usual_reading(folder, Options(sources=[Sessions(tmp_path / "chats")])).reading == Truncated()
 
 
 def test_an_index_keeps_its_reading_until_a_rebuild(folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "i.sqlite"
-    index_folder(folder, index_path=file)
+    index_folder(folder, options=Options(index_path=file))
     (folder / "MEMORY.md").write_text("tea, cup, pot", encoding="utf-8")
-    assert usual_reading(folder, index_path=file) == UsualReading(Windowed(), kept=True)
-    assert index_folder(folder, index_path=file).changed == ["MEMORY.md"]
+    assert usual_reading(folder, Options(index_path=file)) == UsualReading(Windowed(), kept=True)
+    assert index_folder(folder, options=Options(index_path=file)).changed == ["MEMORY.md"]
     assert made_as(file) == "windowed"
-    assert usual_reading(folder, index_path=file, rebuild=True) == UsualReading(Truncated(), kept=False)
-    index_folder(folder, index_path=file, rebuild=True)
+    anew = usual_reading(folder, Options(index_path=file), rebuild=True)
+    assert anew == UsualReading(Truncated(), kept=False)
+    index_folder(folder, rebuild=True, options=Options(index_path=file))
     assert made_as(file) == "truncated"
 
 

@@ -23,6 +23,7 @@ from tests import world
 from tests.commands import Run
 from workbench.errors import InputError
 from workbench.memory.files import list_files
+from workbench.memory.options import Options
 from workbench.memory.sync import index_folder
 from workbench_plugins.agent import watching
 from workbench_plugins.agent.watching import Notes, Scope, Timing, Transcripts, Watcher
@@ -388,7 +389,7 @@ def ended_watching(memory: Path, number: signal.Signals, *options: object) -> tu
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_command_prints_a_line_a_sync_until_a_signal(number: signal.Signals, tmp_path: Path) -> None:
     root = world.write(tmp_path / "wren")
-    index_folder(root, index_path=tmp_path / "index.sqlite")
+    index_folder(root, options=Options(index_path=tmp_path / "index.sqlite"))
     first, second, rest, errors, code = ended_watching(root, number, "--index", tmp_path / "index.sqlite")
     assert re.match(r"\d\d:\d\d:\d\d  0 new, 0 changed, 0 deleted, 6 unchanged; ", first)
     assert re.match(r"\d\d:\d\d:\d\d  0 new, 0 changed, 1 deleted, 5 unchanged; ", second)
@@ -398,7 +399,7 @@ def test_the_command_prints_a_line_a_sync_until_a_signal(number: signal.Signals,
 
 def test_the_command_names_a_bad_file_once_and_syncs_the_others(tmp_path: Path) -> None:
     root = world.write(tmp_path / "wren")
-    index_folder(root, index_path=tmp_path / "i.sqlite")
+    index_folder(root, options=Options(index_path=tmp_path / "i.sqlite"))
     (root / "memory" / "odd.md").write_bytes(b"caf\xe9")
     world.write(tmp_path / "sessions", {"a.jsonl": "no JSON\n"})
     first, second, _, errors, code = ended_watching(

@@ -16,8 +16,10 @@ from workbench.contracts import Index
 from workbench.memory.embedding.engines import ModelVariant, Role
 from workbench.memory.embedding.local import Embedded, LocalEmbedder, Reading, Truncated
 from workbench.memory.index import MemoryIndex
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
 from workbench.memory.sources import Indexing
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.sync import index_folder
 from workbench.records import Candidate
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import BLANKS
@@ -84,7 +86,7 @@ def _opened(folder: Path, like: Indexing, file: Path) -> MemoryIndex | LiveIndex
     if folder.is_file():
         revision, dimensions = embedder.revision, embedder.dimensions
         return open_live_store(folder, Renamed(embedder, revision, dimensions))
-    index_folder(folder, embedder, index_path=file, like=like, rebuild=file.exists())
+    index_folder(folder, embedder, rebuild=file.exists(), options=Options(index_path=file, like=like))
     return open_index(folder, embedder, index_path=file)
 
 

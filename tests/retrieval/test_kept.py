@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests import world
+from workbench.memory.options import Options
 from workbench.memory.sync import index_folder
 from workbench.retrieval.index_adapters import IndexAdapter, memoized
 from workbench.retrieval.pipeline import search
@@ -21,7 +22,9 @@ def test_what_is_kept_of_an_index_is_forgotten_when_the_index_changes(tmp_path: 
         assert memoized(index, "name", lambda: object()) is known
         assert memoized(IndexAdapter(index), "name", lambda: object()) is known
         world.write(tmp_path / "memory_of_wren", {"memory/new.md": "New.\n"})
-        index_folder(tmp_path / "memory_of_wren", world.EMBEDDER, index_path=tmp_path / "index.sqlite")
+        index_folder(
+            tmp_path / "memory_of_wren", world.EMBEDDER, options=Options(index_path=tmp_path / "index.sqlite")
+        )
         assert memoized(index, "name", lambda: object()) is not known
 
 

@@ -21,7 +21,9 @@ from workbench.measure.questions import QuestionSet
 from workbench.memory.embedding.engines import Role
 from workbench.memory.embedding.local import Embedded, Embedder, unit
 from workbench.memory.index import MemoryIndex
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
+from workbench.memory.sync import index_folder
 from workbench.records import KEPT, Candidate, Fate, Trace
 from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.cutoff import EvidenceFloor, Limit, MinScore, Order
@@ -305,7 +307,7 @@ def grown(folder: Path, paths: Sequence[str], notes: Mapping[str, str], embedder
     root, file = folder / "memory_of_wren", folder / "index.sqlite"
     for path in paths:
         world.write(root, {path: notes[path]})
-        index_folder(root, embedder, index_path=file)
+        index_folder(root, embedder, options=Options(index_path=file))
     return open_index(root, embedder, index_path=file)
 
 

@@ -26,7 +26,9 @@ from hypothesis import strategies as st
 from benchmarks.hostile import ended as forked
 from tests import world
 from tests.commands import Run
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
+from workbench.memory.sync import index_folder
 from workbench_plugins.calibrate.calibration_file import memory_of, model_of
 
 EXAMPLES = int(os.environ.get("FUZZ", "200"))
@@ -284,7 +286,7 @@ KINDS = [
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("any")
-    index_folder(world.write(folder / "memory_of_wren"), index_path=folder / "index.sqlite")
+    index_folder(world.write(folder / "memory_of_wren"), options=Options(index_path=folder / "index.sqlite"))
     return folder
 
 

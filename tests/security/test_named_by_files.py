@@ -24,7 +24,9 @@ from tests.openclaw_store import FORMS, OpenClaw
 from tests.postgres import fresh_schema
 from workbench.errors import InputError
 from workbench.memory.embedding.named import embedder_named
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
+from workbench.memory.sync import index_folder
 from workbench.trust import check_named, named_by_user
 from workbench_plugins.calibrate.calibration_file import memory_of, model_of
 from workbench_plugins.providers.embedder import PROVIDERS
@@ -127,7 +129,7 @@ def forged(here: Given, **meta: str) -> Path:
 def remote_index(here: Given) -> list[object]:
     """An index that its user has made with a provider, and that has been given to somebody else."""
     world.write(here.memory)
-    index_folder(here.memory, embedder_named("openai/m"), index_path=here.index)
+    index_folder(here.memory, embedder_named("openai/m"), options=Options(index_path=here.index))
     for one in (here.folder / "home").glob("choices-*"):
         one.unlink()
     return ["search", "tea", "-m", here.memory, "--index", here.index]
@@ -141,7 +143,7 @@ def live_store(here: Given) -> list[object]:
 
 
 def asked(here: Given, *more: object) -> list[object]:
-    index_folder(world.write(here.memory), index_path=here.index)
+    index_folder(world.write(here.memory), options=Options(index_path=here.index))
     return ["search", "tea", "-m", here.memory, "--index", here.index, *more]
 
 
@@ -251,7 +253,7 @@ def test_the_model_that_only_an_index_on_a_server_names_gets_nothing(
 ) -> None:
     fresh = fresh_schema if kind == "postgres" else fresh_name
     address = fresh(request.getfixturevalue(kind))
-    index_folder(world.write(here.memory), embedder_named("openai/m"), store=address)
+    index_folder(world.write(here.memory), embedder_named("openai/m"), options=Options(store=address))
     assert run("search", "tea", "-m", address).code in (0, 1)  # who made it, has named the model
     for one in (here.folder / "home").glob("choices-*"):
         one.unlink()

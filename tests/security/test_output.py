@@ -17,6 +17,7 @@ from tests import world
 from tests.commands import Outcome, Run, python
 from tests.conftest import PROJECT
 from workbench.cli.output import prepare_streams
+from workbench.memory.options import Options
 from workbench.memory.sync import index_folder
 from workbench.safe_text import VISIBLE, json_text, one_line, visible
 from workbench.tables import Block, Table
@@ -42,7 +43,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     questions = [{"question": QUESTION, "target": name, "kind": "[/]"} for name in [*MARKED, *HOSTILE]]
     labels = {"questions": questions, "controls": ["[/] \x1b[2J zyzzyva"]}
     (made / "questions.yaml").write_text(json.dumps(labels), encoding="utf-8")
-    index_folder(made, index_path=home / "i.sqlite")
+    index_folder(made, options=Options(index_path=home / "i.sqlite"))
     return made
 
 

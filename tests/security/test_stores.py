@@ -18,6 +18,7 @@ from tests.home import Home, Watched
 from tests.openclaw_store import FORMS, OpenClaw
 from workbench.errors import InputError, StorageError, WorkbenchError
 from workbench.memory.embedding.local import ToyEmbedder
+from workbench.memory.options import Options
 from workbench.memory.store.contract import DamagedError, LockedError
 from workbench.memory.store.sqlite.place import alone
 from workbench.memory.sync import index_folder
@@ -181,9 +182,9 @@ def test_vectors_that_are_too_long_are_refused_and_leave_no_index(tmp_path: Path
     root, file = world.write(tmp_path / "wren"), tmp_path / "index" / "i.sqlite"
     for dimensions in (0, 8193):
         with pytest.raises(InputError, match=f"vectors of {dimensions:,} dimensions"):
-            index_folder(root, wide(dimensions), index_path=file)
+            index_folder(root, wide(dimensions), options=Options(index_path=file))
         assert [one.name for one in file.parent.iterdir()] == ["i.sqlite.lock"]
-    assert len(index_folder(root, wide(8192), index_path=file).new) == len(world.NOTES)
+    assert len(index_folder(root, wide(8192), options=Options(index_path=file)).new) == len(world.NOTES)
 
 
 def wide(dimensions: int) -> ToyEmbedder:

@@ -18,9 +18,9 @@ from workbench.errors import InputError
 from workbench.memory import choices
 from workbench.memory.choices import Choices, choices_for, remember
 from workbench.memory.embedding.local import LocalEmbedder
+from workbench.memory.opening import open_index
 from workbench.memory.store.contract import Settings
 from workbench.memory.store.sqlite.store import Store
-from workbench.memory.sync import open_index
 from workbench_plugins.agent.note_files import PathRefusedError
 from workbench_plugins.agent.tools import AgentTools
 

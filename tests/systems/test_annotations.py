@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from tests import world
 from workbench.memory.index import MemoryIndex
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
+from workbench.memory.sync import index_folder
 from workbench.systems.catalogue import indexing
 from workbench_plugins.openclaw.release_indexing import (
     INVALID_PROJECT,
@@ -66,7 +68,7 @@ NOTES = {
 def built(folder: Path) -> MemoryIndex:
     """The notes indexed as 2026.9.6 does it."""
     root, file = world.write(folder / "wren", NOTES), folder / "i.sqlite"
-    index_folder(root, world.EMBEDDER, index_path=file, like=indexing("openclaw-2026.9.6"))
+    index_folder(root, world.EMBEDDER, options=Options(index_path=file, like=indexing("openclaw-2026.9.6")))
     return open_index(root, world.EMBEDDER, index_path=file)
 
 

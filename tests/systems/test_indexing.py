@@ -17,8 +17,9 @@ from workbench.errors import InputError
 from workbench.memory.files import FileRules, folders, list_files
 from workbench.memory.index import MemoryIndex
 from workbench.memory.index_files import default_index_path, file_to_make
-from workbench.memory.opening import open_memory
-from workbench.memory.sync import index_folder, open_index, outdated
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
+from workbench.memory.sync import index_folder, outdated
 from workbench.records import Clause, Query
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import search
@@ -67,7 +68,7 @@ def test_a_head_is_the_name_of_a_markdown_file(head: str) -> None:
 def made(folder: Path, root: Path, name: str) -> MemoryIndex:
     """The index of a folder, made as a release does it."""
     file = folder / "i.sqlite"
-    index_folder(root, world.EMBEDDER, index_path=file, like=indexing(name))
+    index_folder(root, world.EMBEDDER, options=Options(index_path=file, like=indexing(name)))
     return open_index(root, world.EMBEDDER, index_path=file)
 
 
@@ -84,7 +85,7 @@ def test_an_index_knows_which_files_it_is_of(name: str, wren: Path, tmp_path: Pa
 def test_an_index_made_as_a_release_is_not_continued_in_another_way(wren: Path, tmp_path: Path) -> None:
     made(tmp_path, wren, "openclaw-2026.9.6").close()
     with pytest.raises(InputError, match="another chunker"):
-        index_folder(wren, world.EMBEDDER, index_path=tmp_path / "i.sqlite")
+        index_folder(wren, world.EMBEDDER, options=Options(index_path=tmp_path / "i.sqlite"))
 
 
 TEA = Query((Clause("tea"),))
@@ -98,7 +99,7 @@ def test_equal_hits_keep_the_order_of_storing_only_where_a_release_is_asked_for(
         assert stored == sorted(notes)[:8]
         assert _paths(index, 3) == stored[:3]
         assert index.vector(index.embed("tea hub"), 8).rows.tolist() == sorted(range(1, 9))
-    index_folder(root, world.EMBEDDER, index_path=tmp_path / "ours.sqlite")
+    index_folder(root, world.EMBEDDER, options=Options(index_path=tmp_path / "ours.sqlite"))
     with open_index(root, world.EMBEDDER, index_path=tmp_path / "ours.sqlite") as index:
         ids = [one.id for one in index.chunks(index.keyword(TEA, 8).rows)]
         assert ids == sorted(ids)
@@ -142,7 +143,7 @@ def test_a_system_says_that_the_index_is_not_its_releases_own_until_it_is(run: R
     root = world.write(tmp_path / "wren")
     name, own = "openclaw-2026.9.6", indexing("openclaw-2026.9.6")
     index_folder(root, world.EMBEDDER)
-    with open_memory(root, world.EMBEDDER, like=own) as index:
+    with open_index(root, world.EMBEDDER, like=own) as index:
         trace = search("tea", system(name), index)
         explained = explain(trace, index, "memory/tea.md")
         assert trace.caution == f"{OTHERWISE.format(name, root)} --model toy"
@@ -150,12 +151,12 @@ def test_a_system_says_that_the_index_is_not_its_releases_own_until_it_is(run: R
         assert "\nNot indexed as openclaw-2026.9.6 does it" in text_of(trace.view())
         assert "\nNot indexed as openclaw-2026.9.6 does it" in text_of(explained.view())
         assert search("tea", system("engine-rrf-60"), index).caution == ""
-    index_folder(root, world.EMBEDDER, like=own)
-    with open_memory(root, world.EMBEDDER, like=own) as index:
+    index_folder(root, world.EMBEDDER, options=Options(like=own))
+    with open_index(root, world.EMBEDDER, like=own) as index:
         assert index.name == str(default_index_path(root, name))
         assert search("tea", system(name), index).as_json()["indexed_otherwise"] is None
         assert "openclaw-2026.2.13" in search("tea", system("openclaw-2026.2.13"), index).caution
-    with open_memory(root, world.EMBEDDER) as index:
+    with open_index(root, world.EMBEDDER) as index:
         assert index.name == str(default_index_path(root))
 
 
@@ -164,11 +165,11 @@ def test_releases_that_index_alike_share_an_index_and_any_index_answers_where_it
     tmp_path: Path,
 ) -> None:
     root = world.write(tmp_path / "wren")
-    index_folder(root, world.EMBEDDER, like=indexing("openclaw-2026.3.7"))
+    index_folder(root, world.EMBEDDER, options=Options(like=indexing("openclaw-2026.3.7")))
     made = default_index_path(root, "openclaw-2026.3.7")
     assert file_to_make(root, indexing("openclaw-2026.2.13")) == made
     for like in (indexing("openclaw-2026.2.27"), indexing("bm-0.24.1"), None):
-        with open_memory(root, world.EMBEDDER, like=like) as index:
+        with open_index(root, world.EMBEDDER, like=like) as index:
             assert index.name == str(made)
 
 

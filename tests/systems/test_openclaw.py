@@ -17,6 +17,7 @@ from tests.adapters.openclaw_february import FixedIndex
 from tests.hand import answering
 from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
+from workbench.memory.options import Options
 from workbench.memory.sync import index_folder
 from workbench.records import Fate
 from workbench.retrieval.explain import explain
@@ -209,7 +210,7 @@ def test_today_is_the_newest_date_of_the_memory_or_the_one_that_is_said(tmp_path
         }
         later = ages(said, index)
         root = world.write(tmp_path / "memory_of_wren", {"memory/2026-03-02.md": "Nothing.\n"})
-        index_folder(root, world.EMBEDDER, index_path=tmp_path / "index.sqlite")
+        index_folder(root, world.EMBEDDER, options=Options(index_path=tmp_path / "index.sqlite"))
         assert ages(SEPTEMBER, index)["memory/2026-01-31-shop.md"] == pytest.approx(0.5)
     assert later["memory/2026-01-31-shop.md"] == pytest.approx(0.5)
 

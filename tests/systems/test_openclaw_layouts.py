@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests import world
 from tests.world import written
 from workbench.memory.index import MemoryIndex
+from workbench.memory.options import Options
 from workbench.memory.sync import index_folder
 from workbench.records import Fate
 from workbench.retrieval.explain import explain
@@ -162,5 +163,7 @@ def test_a_new_file_is_found_by_its_path_and_its_trigrams(tmp_path: Path) -> Non
         assert brought(SEPTEMBER_TRIGRAM, index, "saddle") == []
         new = {"memory/saddle.md": "Brown.\n", "memory/x.md": "resaddled\n"}
         world.write(tmp_path / "memory_of_wren", new)
-        index_folder(tmp_path / "memory_of_wren", world.EMBEDDER, index_path=tmp_path / "index.sqlite")
+        index_folder(
+            tmp_path / "memory_of_wren", world.EMBEDDER, options=Options(index_path=tmp_path / "index.sqlite")
+        )
         assert set(brought(SEPTEMBER_TRIGRAM, index, "saddle")) == {"memory/saddle.md", "memory/x.md"}

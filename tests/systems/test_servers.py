@@ -23,6 +23,7 @@ from tests.stored_embedder import StoredEmbedder
 from workbench.errors import InputError
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
+from workbench.memory.options import Options
 from workbench.memory.sync import index_folder
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import search
@@ -41,7 +42,7 @@ def address(postgres: str) -> str:
 
 def indexed(address: str, sample: MemoryIndex) -> Iterator[MemoryIndex]:
     """The sample memory at that address, with the vectors of its SQLite index."""
-    index_folder(SAMPLE, StoredEmbedder(sample), store=address)
+    index_folder(SAMPLE, StoredEmbedder(sample), options=Options(store=address))
     with wb.open(address, StoredEmbedder(sample)) as index:
         assert isinstance(index, MemoryIndex)
         yield index
@@ -120,7 +121,7 @@ def test_basic_memory_on_postgresql_stems_and_relaxes(postgres: str, tmp_path: P
     notes = {"memory/a.md": "The painters were painting walls.", "memory/b.md": "A boat sails."}
     root = world.write(tmp_path / "notes", notes)
     address = fresh_schema(postgres)
-    index_folder(root, world.EMBEDDER, store=address)
+    index_folder(root, world.EMBEDDER, options=Options(store=address))
     with wb.open(address, world.EMBEDDER) as index:
         found = search("Who painted it?", wb.system("bm-pg-994-gated"), index).legs["keyword"].hits
         assert [one.path for one in index.chunks(index.rows_of("memory/a.md"))] == ["memory/a.md"]

@@ -289,14 +289,12 @@ class IndexOptions:
         Of several indexes it is the one that is made as the releases of all these systems make theirs; if
         they differ in that, it is the workbench's own.
         """
-        from workbench.memory.opening import open_memory
+        from workbench.memory.opening import open_index
 
         like = systems[0].indexing if systems else None
         if any(one.indexing != like for one in systems):
             like = None
-        with open_memory(
-            self.memory, index_path=self.index_file, re_embed=self.re_embed, like=like
-        ) as opened:
+        with open_index(self.memory, index_path=self.index_file, re_embed=self.re_embed, like=like) as opened:
             for remark in opened.remarks:
                 print_error(remark)
             yield opened

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from workbench.contracts import Layout
     from workbench.memory.embedding.engines import ModelVariant
     from workbench.memory.embedding.local import Embedder, UsualReading
+    from workbench.memory.options import Options
     from workbench.memory.sources import Chunker, Indexing
     from workbench.memory.sync import Summary
 
@@ -118,11 +119,12 @@ class IndexingOptions:
         store: str | None = None,
         rebuild: bool = False,
         download: bool = False,
-    ) -> dict[str, Any]:
-        """What `index_folder` takes for these options."""
+    ) -> tuple[Embedder, Options]:
+        """The embedder and the options of `index_folder` that are meant by these."""
         from workbench.memory.embedding.engines import ModelVariant
         from workbench.memory.files import memory_root
         from workbench.memory.index_files import file_to_make
+        from workbench.memory.options import Options
         from workbench.memory.sync import usual_reading
 
         sources: list[Any] = []
@@ -134,17 +136,21 @@ class IndexingOptions:
         file = self.index_file
         if release is not None and file is None and store is None:
             file = file_to_make(memory_root(folder), release)
-        given: dict[str, Any] = {
-            "index_path": file,
-            "like": release,
-            "extra": self.extra,
-            "sources": sources,
-        }
-        usual = usual_reading(folder, store=store, rebuild=rebuild, **given)
+        options = Options(
+            index_path=file,
+            store=store,
+            like=release,
+            chunker=chunker,
+            extra=self.extra,
+            sources=sources,
+            vectors_later=release is None
+            and context.obj is None
+            and getattr(_usual_layout(), "has_vectors", False),
+        )
+        usual = usual_reading(folder, options, rebuild)
         variant = ModelVariant(cast("Any", self.backend), cast("Any", self.precision))  # which checks both
         embedder = configured_embedder(context, self.model, self.reading, usual, download, variant)
-        later = release is None and context.obj is None and getattr(_usual_layout(), "has_vectors", False)
-        return {**given, "embedder": embedder, "chunker": chunker, "vectors_later": later}
+        return embedder, options
 
 
 def index(
@@ -194,31 +200,32 @@ def index(
     started = time.perf_counter()
     with telling_of_interruption():
         try:
-            given = options.prepared(context, folder, store, rebuild, download)
+            embedder, given = options.prepared(context, folder, store, rebuild, download)
         except KeyboardInterrupt:
             raise Interrupted("Interrupted before anything was written: an index is as it was.") from None
     with telling_of_interruption(), workers_at(cluster) as workers:
-        embedder = given["embedder"]
+        embeds = embedder
         if workers is not None:
             from workbench_plugins.stores.cluster import on_cluster
 
-            given["embedder"] = on_cluster(embedder, workers)
-        summary = index_folder(folder, store=store, rebuild=rebuild, verify=verify, skip=skip, **given)
-        layout = _usual_layout() if given["like"] is None else None
+            embeds = on_cluster(embedder, workers)
+        given = replace(given, verify=verify, skip=skip)
+        summary = index_folder(folder, embeds, rebuild=rebuild, options=given)
+        layout = _usual_layout() if given.like is None else None
         try:
             memory = store or str(folder)
-            summary.read_by_word = lay_out(memory, embedder, given["index_path"], layout, vectors)
+            summary.read_by_word = lay_out(memory, embedder, given.index_path, layout, vectors)
         except KeyboardInterrupt:
             raise Interrupted(KEPT_OF_READING) from None
     summary.seconds = time.perf_counter() - started
-    say_left_out(summary, given["sources"])
+    say_left_out(summary, given.sources)
     if store is None:
-        say_unread(folder, embedder, given["index_path"])
+        say_unread(folder, embedder, given.index_path)
     if as_json:
         print_output(asdict(summary), as_json)
         return
     parts: list[Part] = [Block(summary.headline, style="bold")]
-    if store is None and given["like"] is None and not (summary.unchanged or summary.changed):
+    if store is None and given.like is None and not (summary.unchanged or summary.changed):
         file = [] if options.index_file is None else ["--index", str(options.index_file)]
         where = shlex.join(["-m", str(folder), *file])
         parts.append(Block(f'Next: workbench search "QUESTION" {where}'))
@@ -241,9 +248,9 @@ def lay_out(
     either.
     """
     from workbench.memory.index import MemoryIndex
-    from workbench.memory.opening import open_memory
+    from workbench.memory.opening import open_index
 
-    with open_memory(memory, embedder, index_path=index_file) as opened, opened.snapshot():
+    with open_index(memory, embedder, index_path=index_file) as opened, opened.snapshot():
         laid_out = opened.laid_out(layout)
         for sentence in laid_out.left_out:
             print_error(one_line(f"left out: {sentence}"))
@@ -289,10 +296,10 @@ def say_left_out(summary: Summary, sources: Iterable[Any]) -> None:
 
 def say_unread(folder: Path, embedder: Embedder | None, index_file: Path | None) -> None:
     """Prints on stderr which notes in the folder are not read, with counts by the reason."""
-    from workbench.memory.opening import open_memory
+    from workbench.memory.opening import open_index
     from workbench.memory.unread import unread_lines
 
-    with open_memory(folder, embedder, index_path=index_file) as opened:
+    with open_index(folder, embedder, index_path=index_file) as opened:
         for line in unread_lines(one for one in opened.unread() if not one.refused):
             print_error(line)
 

@@ -36,7 +36,7 @@ class Opener:
     """A kind of memory, and how one is opened.
 
     `accepts` says whether an address, such as a path or `postgresql://host/database`, names a memory of this
-    kind. `open` takes what `open_memory` takes, and raises InputError or StorageError if it cannot open it.
+    kind. `open` takes what `open_index` takes, and raises InputError or StorageError if it cannot open it.
     `system` names the system that searches it by default.
     """
 

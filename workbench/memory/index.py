@@ -175,14 +175,17 @@ class MemoryIndex(OpenIndex):
         self._asked_vector: tuple[str, int] | None = None
 
     @classmethod
-    def open(cls, place: Path | IndexPlace, embedder: Embedder | None = None) -> MemoryIndex:
+    def open(
+        cls, place: Path | IndexPlace, embedder: Embedder | None = None, root: Path | None = None
+    ) -> MemoryIndex:
         """The index in a file or another place with `embedder`, or else with the local model that made it.
 
-        Raises InputError when there is no index, or when `embedder` is not the one that made it.
+        `root` is the memory's folder, if it is known. Raises InputError when there is no index, or when
+        `embedder` is not the one that made it.
         """
         store = (SQLitePlace(place) if isinstance(place, Path) else place).open()
         index = cls(store, opened_embedder(store, embedder))
-        index._given = embedder
+        index._given, index.root = embedder, root
         return index
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from workbench.memory.files import memory_root
 from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.memory.index_files import file_to_open
 from workbench.memory.sources import Indexing
-from workbench.memory.sync import open_index
+from workbench.memory.store.sqlite.place import SQLitePlace
 
 
 def _open_folder(
@@ -22,7 +22,11 @@ def _open_folder(
         raise InputError(
             f"--re-embed works on an OpenClaw SQLite file, and {address} is a folder.", "Leave it out."
         )
-    return open_index(address, embedder, index_path=index_path)
+    root = memory_root(address)
+    place = SQLitePlace(index_path or file_to_open(root))
+    if not place.exists():
+        raise place.missing(address)
+    return MemoryIndex.open(place, embedder, Path(address))
 
 
 FOLDER = Opener(
@@ -44,7 +48,7 @@ SERVER = Opener(
 )
 
 
-def open_memory(
+def open_index(
     address: str | os.PathLike[str],
     embedder: Embedder | None = None,
     *,

@@ -34,12 +34,11 @@ from workbench.memory.embedding.local import (
 )
 from workbench.memory.files import SOURCE, GoneError, memory_root
 from workbench.memory.index import MemoryIndex, check_same
-from workbench.memory.index_files import default_index_path, file_to_make, file_to_open
+from workbench.memory.index_files import default_index_path, file_to_make
+from workbench.memory.options import Options
 from workbench.memory.sources import (
-    Chunker,
     DocumentSource,
     Indexing,
-    LineChunker,
     Listed,
     Look,
     MemoryFolder,
@@ -56,12 +55,13 @@ from workbench.memory.store.contract import (
     Stamp,
     unwritable,
 )
-from workbench.memory.store.sqlite.place import WAIT_SECONDS, SQLitePlace
+from workbench.memory.store.sqlite.place import SQLitePlace
 from workbench.progress import progress
 from workbench.records import Document, Passage
 from workbench.registry import Registry
 from workbench.safe_text import counted
 
+DEFAULTS = Options()
 SHIPPED_VECTORS = Registry[Any]("shipped vectors", lambda thing: hasattr(thing, "cached"))
 """Vectors that come with a feature: an index takes those that fit it, instead of computing them."""
 
@@ -118,34 +118,16 @@ def index_folder(
     folder: str | os.PathLike[str],
     embedder: Embedder | None = None,
     *,
-    index_path: Path | None = None,
-    store: str | None = None,
-    chunker: Chunker | None = None,
-    like: Indexing | None = None,
-    extra: Sequence[str] | None = None,
-    sources: Sequence[DocumentSource] = (),
     rebuild: bool = False,
-    verify: bool = False,
-    skip: bool = False,
-    wait: float = WAIT_SECONDS,
-    vectors_later: bool = False,
+    options: Options = DEFAULTS,
 ) -> Summary:
     """Makes the index agree with the folder, its extra paths and further sources; returns what changed.
 
-    A file with the same size and modification time as before counts as unchanged and is not read; with
-    `verify`, every file is read, and its content says whether it has changed. Documents of sources that are
-    not given stay in the index. `extra` of None means the extra paths of the last run (see `choices`). With
-    `skip`, a file that cannot be used keeps its indexed state, and the summary names it. `rebuild` builds a
-    new index beside the old one and replaces the old one when it is complete, and at the default place also a
-    file that is no index; known vectors are reused, also those of an earlier rebuild that failed. `wait` is
-    how many seconds to wait for another process that syncs the same index. `like` indexes as a release does:
-    its files, its chunker. Without `chunker` and `like`, an index keeps the sizes of its chunks, and a new
-    one has those of LineChunker(). Without `embedder`, the packaged model embeds, in its `usual_reading`.
-    `store` is the address of a database server for the index, such as postgresql://USER@HOST/DATABASE;
-    without it, the index is the file `index_path`, or the default file of the folder. An index on a server
-    takes known vectors from the folder's default file. With `like`, the default file is the release's own,
-    beside that of the workbench. With `vectors_later`, a file of a local model gets
-    the known vectors alone: the others are computed when a search first compares them, and then kept.
+    A file with the same size and modification time as before counts as unchanged and is not read. Documents
+    of sources that are not given stay in the index. `rebuild` builds a new index beside the old one and
+    replaces the old one when it is complete, and at the default place also a file that is no index; known
+    vectors are reused, also those of an earlier rebuild that failed. Without `embedder`, the packaged model
+    embeds, in its `usual_reading`. An index on a server takes known vectors from the folder's default file.
 
     Raises InputError for a folder or a file that cannot be used, and for an index that was made with another
     model, chunker or version. The index then stays as it was, and the caller decides whether to rebuild:
@@ -153,24 +135,26 @@ def index_folder(
     written, and ProviderError when the embedding provider fails; documents that were stored by then stay.
     """
     started = time.perf_counter()
-    root = memory_root(folder)
-    open_sizes = chunker is None and like is None
-    like = like or Indexing("", chunker or LineChunker())
-    place = _place(root, index_path, store, like)
-    chunker = chunker or like.chunker
-    with place.alone(wait), _vector_source(root, place) as vector_source:
-        beside, every = _sources(root, place, like, extra, sources)
-        embedder = embedder or LocalEmbedder(reading=_reading_for(place, every, rebuild, like).reading)
-        settings = Settings(embedder.name, embedder.revision, embedder.dimensions, chunker.name)
+    root, indexing = memory_root(folder), options.indexing
+    place = _place(root, options)
+    with place.alone(options.wait), _vector_source(root, place) as vector_source:
+        beside, every = _sources(root, place, options)
+        embedder = embedder or LocalEmbedder(reading=_reading_for(place, every, rebuild, indexing).reading)
+        settings = Settings(embedder.name, embedder.revision, embedder.dimensions, indexing.chunker.name)
         by_name = isinstance(embedder, LocalEmbedder) or getattr(embedder, "remote", False)
         model = embedder.name if by_name and embedder.name != PACKAGED_MODEL else ""
-        chosen = Choices(str(root), beside, model)
-        first, given = not place.exists(), extra is not None
-        later = vectors_later and isinstance(place, SQLitePlace) and isinstance(embedder, LocalEmbedder)
+        first = not place.exists()
         work = Work(
-            settings, embedder, chunker, chosen, every, skip, verify, like, given, first,
-            vector_source, open_sizes, later,
-        )  # fmt: skip
+            settings=settings,
+            embedder=embedder,
+            indexing=indexing,
+            chosen=Choices(str(root), beside, model),
+            sources=every,
+            options=options,
+            first=first,
+            vector_source=vector_source,
+            in_file=isinstance(place, SQLitePlace),
+        )
         try:
             _rebuild(place, work) if rebuild or first else _update(place, work)
         except KeyboardInterrupt:
@@ -180,31 +164,24 @@ def index_folder(
 
 
 def usual_reading(
-    folder: str | os.PathLike[str],
-    *,
-    index_path: Path | None = None,
-    store: str | None = None,
-    like: Indexing | None = None,
-    extra: Sequence[str] | None = None,
-    sources: Sequence[DocumentSource] = (),
-    rebuild: bool = False,
+    folder: str | os.PathLike[str], options: Options = DEFAULTS, rebuild: bool = False
 ) -> UsualReading:
     """How a local model reads long texts if nobody says how: as the index has it, or by the memory's size.
 
     The arguments are those of `index_folder`. Raises InputError for a folder or an address that cannot be
     used, and StorageError for an index that cannot be read.
     """
-    root, like = memory_root(folder), like or Indexing("", LineChunker())
-    place = _place(root, index_path, store, like)
-    _, every = _sources(root, place, like, extra, sources)
-    return _reading_for(place, every, rebuild, like)
+    root = memory_root(folder)
+    place = _place(root, options)
+    _, every = _sources(root, place, options)
+    return _reading_for(place, every, rebuild, options.indexing)
 
 
 def _reading_for(
-    place: IndexPlace, every: Sequence[DocumentSource], rebuild: bool, like: Indexing
+    place: IndexPlace, every: Sequence[DocumentSource], rebuild: bool, indexing: Indexing
 ) -> UsualReading:
-    if like.reading:
-        return UsualReading(reading_named(like.reading), kept=True)
+    if indexing.reading:
+        return UsualReading(reading_named(indexing.reading), kept=True)
     if place.exists() and not rebuild:
         with place.open() as store:
             kept = reading_of(store.settings.revision)
@@ -214,15 +191,11 @@ def _reading_for(
 
 
 def _sources(
-    root: Path,
-    place: IndexPlace,
-    like: Indexing,
-    extra: Sequence[str] | None,
-    sources: Sequence[DocumentSource],
+    root: Path, place: IndexPlace, options: Options
 ) -> tuple[tuple[str, ...], tuple[DocumentSource, ...]]:
     """The memory's extra paths, and all sources of its documents."""
-    beside = extra_paths_of(root, Path(place.name)) if extra is None else tuple(extra)
-    return beside, (MemoryFolder(root, beside, like.rules), *sources)
+    beside = extra_paths_of(root, Path(place.name)) if options.extra is None else tuple(options.extra)
+    return beside, (MemoryFolder(root, beside, options.indexing.rules), *options.sources)
 
 
 @contextmanager
@@ -241,35 +214,10 @@ def _vector_source(root: Path, place: IndexPlace) -> Iterator[IndexStore | None]
         yield opened
 
 
-def _place(root: Path, index_path: Path | None, store: str | None, like: Indexing) -> IndexPlace:
-    if store is None:
-        return SQLitePlace(index_path or file_to_make(root, like))
-    if index_path is not None:
-        raise InputError("The index cannot be both in a file and on a server.", "Give --index or --store.")
-    return server_place(store)
-
-
-def open_index(
-    folder: str | os.PathLike[str],
-    embedder: Embedder | None = None,
-    *,
-    index_path: Path | None = None,
-    like: Indexing | None = None,
-) -> MemoryIndex:
-    """Opens the index of `folder` for searching, with the embedder that made it.
-
-    With `like`, it is the index that was made so, if there is one in the default places.
-
-    Raises InputError when there is no index yet, or when another embedder made it; StorageError when the
-    index is damaged or cannot be read.
-    """
-    root = memory_root(folder)
-    path = index_path or file_to_open(root, like)
-    if not path.exists():
-        raise SQLitePlace(path).missing(str(folder))
-    index = MemoryIndex.open(path, embedder)
-    index.root = Path(folder)
-    return index
+def _place(root: Path, options: Options) -> IndexPlace:
+    if options.store is not None:
+        return server_place(options.store)
+    return SQLitePlace(options.index_path or file_to_make(root, options.indexing))
 
 
 def outdated(
@@ -301,23 +249,19 @@ Cut = tuple[Document, list[Passage]]
 """A document with its passages, before it has vectors."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Work:
-    """The inputs of one indexing run, and its summary."""
+    """The inputs of one indexing run, and its summary. `in_file` says whether the index is a file."""
 
     settings: Settings
     embedder: Embedder
-    chunker: Chunker
+    indexing: Indexing
     chosen: Choices
     sources: Sequence[DocumentSource]
-    skip: bool
-    verify: bool
-    like: Indexing
-    extra_given: bool
+    options: Options
     first: bool
+    in_file: bool
     vector_source: IndexStore | None = None
-    open_sizes: bool = False
-    later: bool = False
     summary: Summary = field(default_factory=Summary)
     gone: list[str] = field(default_factory=list)
 
@@ -332,11 +276,17 @@ class Work:
 
     def in_the_sizes_of(self, made: Settings) -> Work:
         """This run with the chunk sizes of the index, if the caller has left them open."""
-        sizes = sizes_in(made.chunker) if self.open_sizes else None
-        chunker = self.chunker if sizes is None else resized(self.chunker, sizes)
+        sizes = sizes_in(made.chunker) if self.options.leaves_sizes_open else None
+        if sizes is None:
+            return self
+        chunker = resized(self.indexing.chunker, sizes)
         if chunker.name != made.chunker:
             return self
-        return replace(self, chunker=chunker, settings=replace(self.settings, chunker=chunker.name))
+        return replace(
+            self,
+            indexing=replace(self.indexing, chunker=chunker),
+            settings=replace(self.settings, chunker=chunker.name),
+        )
 
     def read(self, source: DocumentSource, path: str) -> Document | None:
         """The document; None for one that was deleted since it was listed, and for one to skip."""
@@ -346,7 +296,7 @@ class Work:
             self.gone.append(path)  # the next sync finds it missing
             return None
         except InputError as error:
-            if not self.skip:
+            if not self.options.skip:
                 remedy = f"{error.remedy} Or leave such files out with --skip."
                 raise InputError(error.problem, remedy) from None
             self.summary.skipped.append(error.problem)
@@ -380,7 +330,7 @@ def _update(place: IndexPlace, work: Work) -> None:
 def _check_extra(place: IndexPlace, known: Mapping[str, Stamp], work: Work) -> None:
     """Raises InputError when the index has notes beside the memory and nobody says where they come from."""
     beside = [one for one, stamp in known.items() if stamp.source == SOURCE and one.startswith("../")]
-    if beside and not work.chosen.extra and not work.extra_given:
+    if beside and not work.chosen.extra and work.options.extra is None:
         raise InputError(
             f"The index {place.name} has notes beside the memory (first: {min(beside)}), and the extra paths "
             "that they come from are not known here.",
@@ -423,7 +373,7 @@ def _planned(work: Work, known: Mapping[str, Stamp], staged: Staged) -> Plan:
     for path in sorted(there):
         source, look = there[path]
         stamp = known.get(path)
-        if stamp is not None and stamp.look == look and not work.verify:
+        if stamp is not None and stamp.look == look and not work.options.verify:
             work.summary.unchanged += 1
         elif document := work.read(source, path):
             if stamp is not None and stamp.hash == document.hash:
@@ -445,12 +395,12 @@ def _carry_out(plan: Plan, work: Work, store: IndexStore) -> None:
         work.vector_source or store.vector_source or next(iter(SHIPPED_VECTORS.values()), None)
     )
     store.made.describe(
-        file_rules=work.like.rules, ties_by_row=work.like.ties_by_row, indexed_as=work.like.name
+        file_rules=work.indexing.rules, ties_by_row=work.indexing.ties_by_row, indexed_as=work.indexing.name
     )
     if plan.touched:
         store.restamp(plan.touched)
     with progress(plan.changed.count, "indexing", "files") as done:
-        cuts = ((one, plan.sources[one.path].cut(one, work.chunker)) for one in plan.changed)
+        cuts = ((one, plan.sources[one.path].cut(one, work.indexing.chunker)) for one in plan.changed)
         for group in _groups(cuts, cached_embedding.texts_in_flight(work.embedder)):
             vectors = _vectors(group, work, store)
             with store.writing():
@@ -488,7 +438,7 @@ def _vectors(group: Iterable[Cut], work: Work, store: IndexStore) -> Mapping[str
         work.summary.embedded += embedded
 
     texts = {passage.hash: passage.text for _, passages in group for passage in passages}
-    if work.later and isinstance(work.embedder, LocalEmbedder):
+    if work.options.vectors_later and work.in_file and isinstance(work.embedder, LocalEmbedder):
         known = known_vectors(store, work.settings, "passage", texts)
         lacking = [hash_ for hash_ in texts if hash_ not in known]
         shares = work.embedder.read_shares([texts[hash_] for hash_ in lacking]).tolist()

@@ -204,7 +204,7 @@ def watch(
     100,000 bytes or 50 lines. A file that cannot be used is named once and left out.
     """
     from workbench.memory.choices import extra_paths_of
-    from workbench.memory.files import GENERAL, memory_root
+    from workbench.memory.files import memory_root
     from workbench.memory.index_files import default_index_path
     from workbench.memory.sync import index_folder
     from workbench_plugins.agent import watching
@@ -212,25 +212,29 @@ def watch(
     root = memory_root(folder)
     if options.sessions is not None:
         options = replace(options, sessions=options.sessions.resolve())
-    configured, given = context.obj, options.prepared(context, root)
+    configured, (embedder, given) = context.obj, options.prepared(context, root)
     timing = watching.Timing(configured.quiet) if configured else watching.Timing()
-    if given["extra"] is None:
-        given["extra"] = extra_paths_of(root, given["index_path"] or default_index_path(root))
+    extra = given.extra
+    if extra is None:
+        extra = extra_paths_of(root, given.index_path or default_index_path(root))
+    given = replace(given, extra=extra, skip=True)
     transcripts = []
-    if given["sources"]:
-        from workbench_plugins.openclaw.sessions import Thresholds
+    if given.sources:
+        from workbench_plugins.openclaw.sessions import Sessions, Thresholds
 
         thresholds = configured.thresholds if configured else Thresholds()
-        transcripts = [watching.Transcripts(source, thresholds) for source in given["sources"]]
-    notes = watching.Notes(root, given["extra"], given["like"].rules if given["like"] else GENERAL)
+        transcripts = [
+            watching.Transcripts(one, thresholds) for one in given.sources if isinstance(one, Sessions)
+        ]
+    notes = watching.Notes(root, extra, given.indexing.rules)
     known_problems: set[str] = set()
 
     def sync() -> None:
         for one in transcripts:
             one.syncing()
-        summary = index_folder(root, skip=True, **given)
+        summary = index_folder(root, embedder, options=given)
         fresh = [problem for problem in summary.skipped if problem not in known_problems]
-        say_left_out(replace(summary, skipped=fresh), given["sources"])
+        say_left_out(replace(summary, skipped=fresh), given.sources)
         known_problems.clear()
         known_problems.update(summary.skipped)
         say(f"{datetime.now():%H:%M:%S}  {summary}")

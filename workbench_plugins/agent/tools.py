@@ -26,7 +26,7 @@ from workbench.memory.embedding.local import Embedder
 from workbench.memory.files import memory_root
 from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.memory.index_files import file_to_open
-from workbench.memory.opening import folder_of, open_memory
+from workbench.memory.opening import folder_of, open_index
 from workbench.records import DropKind, Threshold, Trace
 from workbench.registry import has_feature
 from workbench.retrieval.columns import PlainStage
@@ -211,7 +211,7 @@ class AgentTools:
 
     def _open(self, index: OpenIndex | None = None) -> OpenIndex:
         """An open index that has what its pipeline compares, before the time limit of a search begins."""
-        index = index or open_memory(
+        index = index or open_index(
             self.memory,
             self.embedder,
             index_path=self.index_path,

@@ -81,8 +81,8 @@ class OtherChunks:
                 *_imports(self.chunker),
                 "",
                 f"chunker = {self.chunker!r}",
-                "wb.index_folder(index.root, index.embedder, index_path=Path(index.name), chunker=chunker"
-                f"{of_release}, rebuild=True)",
+                f"options = wb.Options(index_path=Path(index.name), chunker=chunker{of_release})",
+                "wb.index_folder(index.root, index.embedder, rebuild=True, options=options)",
             ]
         )
 

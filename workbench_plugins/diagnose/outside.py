@@ -20,9 +20,10 @@ from workbench.memory.data_files import load_data
 from workbench.memory.embedding.local import LocalEmbedder, Windowed
 from workbench.memory.files import Place, open_below
 from workbench.memory.index import MemoryIndex, OpenIndex
+from workbench.memory.options import Options
 from workbench.memory.store.sqlite import database
 from workbench.memory.store.sqlite.place import words_file
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.sync import index_folder
 from workbench.memory.unread import Unread
 from workbench.records import Chunk, Hits, Rows, Vector
 from workbench.registry import has_feature
@@ -203,8 +204,9 @@ def _up_to_date(index: Index) -> Iterator[MemoryIndex | None]:
         database.copy(file, copy)
         if words_file(file).exists():  # so that unchanged chunks are not read again
             database.copy(words_file(file), words_file(copy))
-        index_folder(root, inner.embedder, index_path=copy, extra=extra_paths_of(root, file), skip=True)
-        with open_index(root, inner.embedder, index_path=copy) as fresh:
+        options = Options(index_path=copy, extra=extra_paths_of(root, file), skip=True)
+        index_folder(root, inner.embedder, options=options)
+        with MemoryIndex.open(copy, inner.embedder, root) as fresh:
             yield fresh
 
 

@@ -26,7 +26,8 @@ from workbench.memory.choices import extra_paths_of
 from workbench.memory.data_files import load_data
 from workbench.memory.embedding.named import embedder_named
 from workbench.memory.index import MemoryIndex
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.options import Options
+from workbench.memory.sync import index_folder
 from workbench.records import Trace
 from workbench.retrieval.index_adapters import innermost
 from workbench.retrieval.pipeline import Pipeline, search
@@ -207,8 +208,9 @@ def _in_many_languages(asked: Asked, index: MemoryIndex) -> bool:
     with TemporaryDirectory() as folder:
         file = Path(folder) / "index.sqlite"
         try:
-            index_folder(index.root, embedder_named(MULTILINGUAL), index_path=file, extra=extra, skip=True)
-            with open_index(index.root, embedder_named(MULTILINGUAL), index_path=file) as made:
+            options, embedder = Options(index_path=file, extra=extra, skip=True), embedder_named(MULTILINGUAL)
+            index_folder(index.root, embedder, options=options)
+            with MemoryIndex.open(file, embedder, index.root) as made:
                 return asked.works(search(asked.question, asked.pipeline, made))
         except WorkbenchError:
             return False

@@ -15,8 +15,10 @@ from workbench.memory.choices import index_home
 from workbench.memory.data_files import load_data
 from workbench.memory.embedding.local import Embedder, LocalEmbedder
 from workbench.memory.files import replaced
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
 from workbench.memory.store.sqlite.place import make_folder
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.sync import index_folder
 from workbench.records import Candidate, Shown
 from workbench.registry import has_feature
 from workbench.retrieval.cutoff import Limit, Order
@@ -172,7 +174,7 @@ def triage(words: str, embedder: Embedder | None = None) -> Triage:
     embedder, file = embedder or LocalEmbedder(), folder / "index.sqlite"
     try:
         _write(folder / "symptoms")
-        index_folder(folder / "symptoms", embedder, index_path=file)
+        index_folder(folder / "symptoms", embedder, options=Options(index_path=file))
     except StorageError as error:
         remedy = "Let yourself write there, or name another cache folder: export WORKBENCH_HOME=FOLDER"
         raise StorageError(error.problem, remedy) from None

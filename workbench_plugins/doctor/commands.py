@@ -30,7 +30,7 @@ from workbench.memory.choices import index_home
 from workbench.memory.embedding.local import verified_model
 from workbench.memory.embedding.named import embedder_named
 from workbench.memory.index_files import default_index_path
-from workbench.memory.opening import folder_of, open_memory
+from workbench.memory.opening import folder_of, open_index
 from workbench.memory.store.sqlite import place as builds
 from workbench.memory.store.sqlite.database import libraries
 from workbench.memory.store.sqlite.place import alone
@@ -172,7 +172,7 @@ def _memory(memory: str | os.PathLike[str], index_path: Path | None) -> str:
     folder = folder_of(memory)
     if folder is not None:
         return _index(folder, index_path)
-    with open_memory(memory) as index, index.snapshot():
+    with open_index(memory) as index, index.snapshot():
         description = index.checked()
         return " ".join([description, *index.remarks])
 

@@ -22,6 +22,7 @@ from tests.stored_embedder import StoredEmbedder
 from workbench.contracts import Index
 from workbench.measure.questions import Question, QuestionSet
 from workbench.memory.index import MemoryIndex
+from workbench.memory.options import Options
 from workbench.memory.sync import index_folder
 from workbench.records import Hits, Query, Vector
 from workbench.retrieval.index_adapters import IndexAdapter
@@ -38,7 +39,7 @@ def opened(sample: MemoryIndex, postgres: str, milvus: str) -> Iterator[list[tup
     with ExitStack() as stack:
         found: list[tuple[str, Index]] = [("sqlite", sample)]
         for name, address in zip(("postgresql", "milvus"), fresh, strict=True):
-            index_folder(SAMPLE, StoredEmbedder(sample), store=address)
+            index_folder(SAMPLE, StoredEmbedder(sample), options=Options(store=address))
             found.append((name, stack.enter_context(wb.open(address, StoredEmbedder(sample)))))
         in_milvus.written_out(cast(MemoryIndex, found[-1][1]))
         yield found

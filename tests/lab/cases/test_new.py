@@ -13,6 +13,7 @@ from tests.lab.cases import example, table
 from tests.openclaw_store import FORMS, OpenClaw
 from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
+from workbench.memory.options import Options
 from workbench.memory.sync import index_folder
 from workbench.records import Trace
 from workbench.retrieval.pipeline import search
@@ -140,7 +141,7 @@ def test_a_diagnosis_becomes_a_case_that_expects_what_was_wanted(toy: MemoryInde
 
 def test_the_commands_save_their_search(run: Run, tmp_path: Path) -> None:
     root, file = world.write(tmp_path / "notes"), tmp_path / "i.sqlite"
-    index_folder(root, index_path=file)
+    index_folder(root, options=Options(index_path=file))
     memory = ("--memory", root, "--index", file, "--system", "openclaw-2026.2.13")
     for command in ("search", "explain", "diagnose"):
         out = tmp_path / f"{command}.case.yaml"

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests import world
-from workbench.memory.opening import open_memory
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
 from workbench.memory.sync import index_folder
 from workbench.retrieval.pipeline import search
 from workbench.systems.catalogue import indexing, system
@@ -21,8 +22,8 @@ def test_the_notes_travel_as_texts_and_are_cut_as_the_release_cuts_them(
 ) -> None:
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
     root, like = world.write(tmp_path / "wren"), indexing(name)
-    index_folder(root, world.EMBEDDER, like=like)
-    with open_memory(root, world.EMBEDDER, like=like) as index:
+    index_folder(root, world.EMBEDDER, options=Options(like=like))
+    with open_index(root, world.EMBEDDER, like=like) as index:
         made = case_of("afternoon tea", system(name), index, "memory/tea.md", vectors="float32")
         there = search("afternoon tea", system(name), index)
     assert made.memory.chunker.release == like.name

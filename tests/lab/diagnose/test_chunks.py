@@ -20,8 +20,10 @@ from workbench.measure.questions import Control, Question, QuestionSet
 from workbench.memory.embedding.engines import Role
 from workbench.memory.embedding.local import Embedded
 from workbench.memory.index import MemoryIndex
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
 from workbench.memory.sources import ChunkSizes, LineChunker, sizes_in
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.sync import index_folder
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.index_adapters import CachedIndex, IndexAdapter
 from workbench.retrieval.pipeline import Pipeline, search
@@ -269,7 +271,7 @@ def test_an_unknown_chunker_and_a_provider_are_refused(tmp_path: Path) -> None:
             return LineChunker().chunk(text)
 
     root, file = world.write(tmp_path / "notes", NOTES), tmp_path / "index.sqlite"
-    index_folder(root, world.EMBEDDER, index_path=file, chunker=Paragraphs())
+    index_folder(root, world.EMBEDDER, options=Options(index_path=file, chunker=Paragraphs()))
     with open_index(root, world.EMBEDDER, index_path=file) as index:
         with pytest.raises(InputError, match="'by paragraph', whose sizes are not known"):
             tried(index)

@@ -8,7 +8,9 @@ from pathlib import Path
 from tests.conftest import SAMPLE
 from workbench.memory.embedding.local import LocalEmbedder, Reading, Truncated, Windowed
 from workbench.memory.index import MemoryIndex
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
+from workbench.memory.sync import index_folder
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import search
 from workbench.systems.catalogue import system
@@ -23,7 +25,7 @@ TARGET = "MEMORY.md"
 def indexed(folder: Path, reading: Reading) -> MemoryIndex:
     """The notes of a folder, in an index that was made with this reading."""
     place, embedder = folder.parent / f"{reading.name}.sqlite", LocalEmbedder(reading=reading)
-    index_folder(folder, embedder, index_path=place)
+    index_folder(folder, embedder, options=Options(index_path=place))
     return open_index(folder, embedder, index_path=place)
 
 

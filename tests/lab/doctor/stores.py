@@ -15,6 +15,7 @@ import numpy as np
 from tests.openclaw_store import FORMS, OpenClaw
 from workbench.memory.embedding.local import PACKAGED_MODEL, Embedded, LocalEmbedder, Truncated
 from workbench.memory.files import content_hash
+from workbench.memory.options import Options
 from workbench.memory.store.sqlite.database import connect_existing
 from workbench.memory.sync import index_folder
 
@@ -60,7 +61,7 @@ def rows_of(folder: Path) -> list[Row]:
 def ours(rows: Sequence[Row], notes: Path, place: Path) -> Path:
     """Our index of the notes, and then the rows put into its tables."""
     file = place / "index.sqlite"
-    index_folder(notes, EMBEDDER, index_path=file)
+    index_folder(notes, EMBEDDER, options=Options(index_path=file))
     db = connect_existing(file)
     known = dict(
         db.execute("SELECT path, chunks.id FROM chunks JOIN documents ON documents.id = document_id")
