@@ -76,6 +76,33 @@ def test_right_answers_grow_a_file_that_evaluate_reads(desk: Desk, toy: MemoryIn
     assert [one.target for one in load_questions(tmp_path / "explored.yaml").questions] == ["MEMORY.md"] * 2
 
 
+def test_a_system_is_searched_in_the_index_that_is_made_as_its_release_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
+    root, release = world.write(tmp_path / "notes"), "openclaw-2026.9.6"
+    wb.index_folder(root)
+    with wb.open_index(root) as index:
+        desk = Desk(index, None, tmp_path / "explored.yaml")
+        desk.explorer.settings = {"question": "rooibos tea", "target": TEA, "left": "recommended"}
+        desk.explorer.settings = {"right": release}
+        assert desk.explorer.sentence.count(f"Not indexed as {release} does it") == 1
+        wb.index_folder(root, options=wb.Options(like=wb.indexing(release)))
+        desk.explorer.settings = {"question": "where is the bike"}
+        desk.explorer.settings = {"question": "rooibos tea"}
+        assert "Not indexed as" not in desk.explorer.sentence
+        assert f"{release} is searched in the index that is made as" in desk.explorer.sentence
+        with wb.open_index(root, like=wb.indexing(release)) as own:
+            expected = wb.search("rooibos tea", wb.system(release), own).as_json()["results"]
+            assert desk.explorer.traces[1].as_json()["results"] == expected
+            names: dict[str, object] = {"index": index}
+            exec(desk.explorer.code, names)
+            assert names["traces"][1].as_json()["results"] == expected  # type: ignore[index]
+        desk.add_right_answer()
+        assert [one.pipeline.name for one in desk.evaluations()] == ["recommended", release]
+        desk.indexes.close()
+
+
 def test_a_file_that_is_not_indexed_is_no_right_answer(desk: Desk, tmp_path: Path) -> None:
     desk.explorer.settings = {"target": "memory/nowhere.md"}
     with pytest.raises(InputError, match=r"no file .* in the index"):

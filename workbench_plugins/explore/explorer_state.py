@@ -26,6 +26,7 @@ from workbench.views.living.as_code import GIVEN
 from workbench.views.living.data import Chunks, trace_data
 from workbench.views.living.selection import Link, Selection
 from workbench.views.living.state import State, setting
+from workbench_plugins.explore.indexes import Indexes
 
 SIDES = ("left", "right")
 
@@ -81,14 +82,16 @@ class ExplorerState(State):
     chunk = setting(traitlets.Unicode())
 
     index: Index
+    indexes: Indexes
     pipelines: Mapping[str, Pipeline]
     traces: tuple[Trace, Trace]
     searched: list[Pipeline]
+    searched_in: list[Index]
     explanations: tuple[Explanation, Explanation] | None
 
     def __init__(
         self,
-        index: Index,
+        index: Index | Indexes,
         question: str,
         target: str = "",
         systems: Sequence[str] = SHIPPED_AND_FIXED,
@@ -97,8 +100,9 @@ class ExplorerState(State):
     ) -> None:
         left, right = systems
         super().__init__(question=question, target=target, left=left, right=right)
-        self.index, self.pipelines = index, pipelines
-        self._documents = index.documents() or ()
+        self.indexes = index if isinstance(index, Indexes) else Indexes(index)
+        self.index, self.pipelines = self.indexes.base, pipelines
+        self._documents = self.index.documents() or ()
         self._saved, self._answer = "", 0
         self.options = {"left": list(pipelines), "right": list(pipelines), "side": list(SIDES)}
         self.begin(link)
@@ -117,7 +121,9 @@ class ExplorerState(State):
             raise InputError("A case needs the file that you expect.", "Name it as the expected file.")
         from workbench_plugins.cases.commands import save_trace_beside
 
-        return save_trace_beside(folder or Path.cwd(), self.traces[self.failed], self.index, self.asked_for)
+        return save_trace_beside(
+            folder or Path.cwd(), self.traces[self.failed], self.searched_in[self.failed], self.asked_for
+        )
 
     @property
     def failed(self) -> int:
@@ -144,12 +150,14 @@ class ExplorerState(State):
         """Searches with both systems, and explains the file's fate in each."""
         question = check_question(self.question)
         pipelines = [self._set(side) for side in SIDES]
-        left, right = (search(question, one, self.index) for one in pipelines)
+        indexes = [self.indexes.of(one) for one in pipelines]
+        left, right = map(search, (question, question), pipelines, indexes)
         explanations = None
         if self.asked_for:
-            one, other = (explain(trace, self.index, self.asked_for) for trace in (left, right))
+            one, other = map(explain, (left, right), indexes, (self.asked_for, self.asked_for))
             explanations = one, other
-        self.traces, self.explanations, self.searched = (left, right), explanations, pipelines
+        self.traces, self.explanations = (left, right), explanations
+        self.searched, self.searched_in = pipelines, indexes
 
     def _set(self, side: str) -> Pipeline:
         """The system of a side with the settings that were moved there."""
@@ -208,11 +216,15 @@ class ExplorerState(State):
 
     @property
     def sentence(self) -> str:
-        """What became of the file in each system, or what each returns; and what the figure leaves out."""
+        """What became of the file in each system, or what each returns; and what limits that."""
         if self.explanations is None:
             said = [_outcome(trace) for trace in self.traces]
         else:
             said = [_verdict(self.explanations, [one.path for one in self._documents])]
+        for index, trace in zip(self.searched_in, self.traces, strict=True):
+            if index is not self.index:
+                said.append(f"{trace.system} is searched in the index that is made as its release does it.")
+        said += dict.fromkeys(trace.caution for trace in self.traces if trace.caution)
         for trace in self.traces:
             if early := sum(not scored(trace, one) for one in trace.candidates):
                 said.append(
@@ -248,18 +260,32 @@ class ExplorerState(State):
             "",
             f"systems = [{pipelines}[name] for name in ({left!r}, {right!r})]",
             *(f"systems[{n}] = with_settings(systems[{n}], {some})" for n, some in enumerate(moved) if some),
-            f"traces = [wb.search({self.traces[0].question!r}, system, index) for system in systems]",
+            *self._searches_as_code(),
             "fates = [{one.chunk.id: one.fate for one in trace.candidates} for trace in traces]",
             "for trace in traces:",
             "    wb.show(trace)",
         ]
         if self.asked_for:
+            each = "trace in traces" if self._in_one_index else "trace, index in zip(traces, indexes)"
             lines += [
-                f"explanations = [wb.explain(trace, index, {self.asked_for!r}) for trace in traces]",
+                f"explanations = [wb.explain(trace, index, {self.asked_for!r}) for {each}]",
                 "for explanation in explanations:",
                 "    wb.show(explanation)",
             ]
         return "\n".join(lines)
+
+    @property
+    def _in_one_index(self) -> bool:
+        return all(one is self.index for one in self.searched_in)
+
+    def _searches_as_code(self) -> list[str]:
+        question = self.traces[0].question
+        if self._in_one_index:
+            return [f"traces = [wb.search({question!r}, system, index) for system in systems]"]
+        return [
+            "indexes = [wb.open_index(index.root, like=one.indexing) for one in systems]",
+            f"traces = [wb.search({question!r}, *both) for both in zip(systems, indexes)]",
+        ]
 
 
 def _outcome(trace: Trace) -> str:

@@ -23,6 +23,7 @@ from workbench.systems.catalogue import SYSTEMS, default_system
 from workbench.views.living.selection import Selection
 from workbench.views.widgets.threshold_state import ThresholdState
 from workbench_plugins.explore.explorer_state import SHIPPED_AND_FIXED, ExplorerState
+from workbench_plugins.explore.indexes import Indexes
 from workbench_plugins.explore.log import WORST, Asked, logged, worst_first
 
 WORD = re.compile(r"[^\W_][\w'’-]*")
@@ -55,7 +56,8 @@ class Desk:
         shipped, fixed = SHIPPED_AND_FIXED
         systems = (shipped, default_system() if default_system() in pipelines else fixed)
         self.index, self._own, self._saved = index, labelled, saved
-        self._asked = CachedIndex(index)
+        self.indexes = Indexes(index, beside=True)
+        self._cached: dict[str, CachedIndex] = {}
         self.log: list[Asked] = []
         self._counted: tuple[Any, ...] = ()
         self._parts: list[Sequence[Evaluation]] = []
@@ -63,7 +65,7 @@ class Desk:
         self._added: dict[str, Control] = (
             {one.question: one for one in (*added.questions, *added.controls)} if added else {}
         )
-        self.explorer = ExplorerState(index, question, file, systems, pipelines, Selection())
+        self.explorer = ExplorerState(self.indexes, question, file, systems, pipelines, Selection())
 
     def add_right_answer(self) -> str:
         """Adds the explorer's question and file to the file of questions; says the score with them.
@@ -127,7 +129,16 @@ class Desk:
 
     def evaluations(self) -> list[Evaluation]:
         """The two systems, with what was moved, on all questions with a known answer."""
-        return evaluate(self.questions, self._systems, self._asked)
+        return self._evaluated(self.questions)
+
+    def _evaluated(self, questions: QuestionSet) -> list[Evaluation]:
+        """The two systems on these questions, each in its index."""
+        return [one for some in self._systems for one in evaluate(questions, [some], self._asked(some))]
+
+    def _asked(self, system: Pipeline) -> CachedIndex:
+        """The index of this system, with a cache of its answers."""
+        index = self.indexes.of(system)
+        return self._cached.setdefault(index.name, CachedIndex(index))
 
     @property
     def _systems(self) -> list[Pipeline]:
@@ -149,13 +160,13 @@ class Desk:
         done = sum(len(part[0].asked) for part in self._parts)
         if done < len(questions):
             part = QuestionSet(questions=questions[done : done + PART])
-            self._parts.append(evaluate(part, self._systems, self._asked))
+            self._parts.append(self._evaluated(part))
             return {"counted": done + len(part.questions)}
         every = [
             replace(some[0], asked=tuple(one for part in some for one in part.asked))
             for some in zip(*self._parts, strict=True)
         ]
-        found = [losses_by_stage(one, self._asked) for one in every]
+        found = [losses_by_stage(one, self._asked(one.pipeline)) for one in every]
         return {
             "losses": [
                 {"system": one.system, "asked": one.asked, "returned": one.returned, "stages": one.as_json()}
@@ -166,7 +177,7 @@ class Desk:
     def judged(self) -> dict[str, Any]:
         """The questions of the log, worst first in the left system, for the page."""
         system = self.explorer.searched[0]
-        found = worst_first(self.log, system, self._asked)
+        found = worst_first(self.log, system, self._asked(system))
         return {
             "sentence": f"{len(found)} questions in {system.name}. {WORST}",
             "rows": [

@@ -11,6 +11,7 @@ import json
 import secrets
 import socket
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -206,13 +207,15 @@ class Server:
 
         pipeline, question = explorer.searched[explorer.failed], explorer.traces[0].question
         labels = self.desk.questions if self.desk.labelled else None
-        found = diagnose(question, pipeline, self.desk.index, explorer.asked_for, questions=labels)
+        index = explorer.searched_in[explorer.failed]
+        found = diagnose(question, pipeline, index, explorer.asked_for, questions=labels)
         side = SIDES[explorer.failed]
         fixes = [button for one in found.fixes if (button := fix_button(one, found.prices, side))]
         return {"html": framed(html_of(found.page())), "fixes": fixes}
 
     def _file(self) -> dict[str, Any]:
-        held = held_file(self.desk.index, self.desk.explorer.asked_for)
+        explorer = self.desk.explorer
+        held = held_file(explorer.searched_in[explorer.failed], explorer.asked_for)
         return {"html": framed(html_of(held.page()))}
 
 
@@ -228,8 +231,9 @@ def serve_page(
 
     Raises InputError for a port that is taken, and for a memory without a file.
     """
-    server = Server(Desk(index, labelled, saved, pipelines))
-    with socket.socket() as opened:
+    desk = Desk(index, labelled, saved, pipelines)
+    server = Server(desk)
+    with socket.socket() as opened, closing(desk.indexes):
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             opened.bind(("127.0.0.1", port))
