@@ -674,6 +674,28 @@ def waterfall(
     return made
 
 
+def prices(changes: Mapping[str, tuple[int, int]], unit: str) -> Figure:
+    """What each change wins, to the right of 0, and loses, to the left of it; `unit` is what is counted.
+
+    Each change is (won, lost). Raises InputError if there is no change.
+    """
+    _finite([count for pair in changes.values() for count in pair], "change")
+    told = {name: f"{won} won, {lost} lost" for name, (won, lost) in changes.items()}
+    words = f"{unit}: " + "; ".join(f"{name}: {one}" for name, one in told.items())
+    made = _rows(words, told, unit)
+    for place, (colour, sign) in enumerate(((BLUE, 1), (VERMILION, -1))):
+        made.add_bar(
+            x=[sign * pair[place] for pair in changes.values()],
+            y=list(range(len(changes))),
+            orientation="h",
+            marker_color=colour,
+            hovertext=[f"{text(name)}: {one}" for name, one in told.items()],
+            hoverinfo="text",
+        )
+    made.update_layout(barmode="relative")
+    return made
+
+
 def answered(
     curves: Mapping[str, Points], own: Mapping[str, tuple[float, float]], questions: int, unanswerable: int
 ) -> Figure:

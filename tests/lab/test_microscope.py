@@ -176,8 +176,9 @@ def test_a_question_that_is_set_moves_the_figure_and_the_words(sample: MemoryInd
     assert widget.settings == {"question": TEN, "letters": "ASCII"}
     assert widget.dissection == dissect(TEN, sample)
     way = widget.data["ways"]["ASCII"]
-    assert [one["text"] for one in way["words"]] == TEN.split()
-    assert (len(way["sets"]), way["sets"][0]) == (21, {"words": "1" * 10, "rows": 0})
+    assert way["words"] == TEN.split()
+    (drawn,) = (one for one in widget.figure.data if one.type == "bar")
+    assert list(drawn.x) == [word.rows for word in widget.dissection.words] + [0, widget.dissection.drop.rows]
     assert "No chunk has all 10 words" in widget.data["sentence"] == way["sentence"]
     assert widget.table.rows[0] == ("how", "34", "2.02")
 

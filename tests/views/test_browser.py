@@ -156,7 +156,7 @@ def test_the_fusion_lab_follows_arrow_keys_mouse_and_words(shown: dict[str, Show
     lab.agrees(method="normalised-rrf")
     lab.press("k", "ArrowLeft", times=5)
     lab.agrees(k=lab.twin.settings["k"] - 5)
-    lab.drag("min score", 0.5)
+    drag_line(lab.page, lab.root.get_by_role("slider", name="min score", exact=True), 0.5)
     lab.agrees(min_score=lab.number("min score"))
     lab.drag("keyword weight", 0.9)
     lab.agrees(keyword=lab.number("keyword weight"))
@@ -318,7 +318,7 @@ def test_a_click_on_a_mark_is_seen_in_the_other_widgets_and_in_python(
         widget.get_by_role("status").first.wait_for(state="attached")  # all three listen
     explorer.get_by_label("right system").locator(".wb-list li").first.click()
     fusion.get_by_role("status").filter(has_text=best.place).wait_for()
-    fusion.locator(".wb-pick .wb-chosen").wait_for()
+    fusion.locator(".wb-figure text").filter(has_text="▸").wait_for()
     microscope.get_by_role("status").filter(has_text="rooibos").wait_for()
     cell = tab.page.locator(".jp-CodeCell").last
     cell.locator(".cm-content").click()

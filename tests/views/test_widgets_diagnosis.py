@@ -24,7 +24,8 @@ def finder(sample: MemoryIndex, few: QuestionSet) -> FixFinder:
 
 
 def drawn(finder: FixFinder) -> list[tuple[int, int]]:
-    return [(one["won"], one["lost"]) for one in finder.data["fixes"]]
+    won, lost = (one["x"] for one in finder.data["figure"]["data"] if one["type"] == "bar")
+    return [(one, -other) for one, other in zip(won, lost, strict=True)]
 
 
 @pytest.fixture

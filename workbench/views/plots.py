@@ -12,6 +12,7 @@ from workbench.figures import bars as bars
 from workbench.figures import evidence as evidence
 from workbench.figures import heat_map as heat_map
 from workbench.figures import lines as lines
+from workbench.figures import prices as prices
 from workbench.figures import ranks as ranks
 from workbench.figures import reliability as reliability
 from workbench.figures import scores as scores

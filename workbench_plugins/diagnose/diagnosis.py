@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.contracts import Index
 from workbench.errors import InputError
@@ -44,6 +44,9 @@ from workbench_plugins.diagnose.outside import (
 )
 from workbench_plugins.diagnose.parameters import Aim, Goal, parameters_of
 from workbench_plugins.diagnose.question_causes import Asked, question_causes
+
+if TYPE_CHECKING:
+    from workbench.figures import Figure
 
 FORMAT = 2
 """The version of `Diagnosis.as_json`, which docs/diagnose.md describes."""
@@ -91,6 +94,14 @@ class Diagnosis(Tabular):
     @property
     def question(self) -> str:
         return self.explanation.trace.question
+
+    def plot(self) -> Figure:
+        """What each fix wins and loses, in questions: a figure of plotly. Raises InputError without a fix."""
+        from workbench import figures  # which loads plotly
+
+        named = {f"{one.setting}: {becomes_text(one)}": one.price for one in self.fixes}
+        won_and_lost = {name: (price.wins, price.losses) for name, price in named.items()}
+        return figures.prices(won_and_lost, "questions lost and won")
 
     @property
     def target(self) -> str:

@@ -38,7 +38,7 @@ class FixFinder(Widget):
     `diagnose` returns it. With `questions` the prices are over labelled questions.
     """
 
-    name, view, main, asks = "fix-finder", "fixes", "question", ("question", "target", "system")
+    name, view, main, asks = "fix-finder", "figure", "question", ("question", "target", "system")
     selects: Mapping[str, str] = MappingProxyType({"question": "question", "system": "system"})
 
     question = setting(traitlets.Unicode())
@@ -67,13 +67,18 @@ class FixFinder(Widget):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        fixes = [
-            {"name": name, "won": one.price.wins, "lost": one.price.losses, "verdict": str(one.verdict)}
-            for name, one in zip(self._names, self.diagnosis.fixes, strict=True)
-        ]
         return self.words | {
-            "fixes": fixes, "files": self.options["target"], "systems": self.options["system"],
+            "label": "fix finder",
+            "choices": {"system": self.options["system"]},
+            "offered": {"target": self.options["target"]},
+            "figure": self.figure.spec if self.diagnosis.fixes else None,
+            "empty": "No fix was found.",
         }  # fmt: skip
+
+    @property
+    def figure(self) -> figures.Figure:
+        """What each fix wins and loses as a figure of plotly. Raises InputError if no fix was found."""
+        return self.diagnosis.plot()
 
     @property
     def _names(self) -> list[str]:
@@ -117,7 +122,7 @@ class BlameChart(Widget):
     `wb.blame` returns them. Raises InputError for two systems that do not differ; the last ones stay.
     """
 
-    name, view, main, asks = "blame-chart", "blame", "after", ("before", "after")
+    name, view, main, asks = "blame-chart", "figure", "after", ("before", "after")
 
     before = setting(traitlets.Unicode())
     after = setting(traitlets.Unicode())
@@ -144,9 +149,7 @@ class BlameChart(Widget):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        return self.words | {
-            "asks": self.asks, "systems": self.options["after"], "figure": self.figure.spec,
-        }  # fmt: skip
+        return self.words | {"label": "blame chart", "choices": self.options, "figure": self.figure.spec}
 
     @property
     def figure(self) -> figures.Figure:

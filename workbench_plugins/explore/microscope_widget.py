@@ -1,6 +1,6 @@
 """The FTS microscope: what the words of a question match in FTS5, one by one and together.
 
-Its picture is the lattice of words joined with AND, and each word's rows and IDF.
+Its picture has a bar for each word, and for what is left when the words are joined with AND.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 
 import traitlets
 
+from workbench import figures
 from workbench.contracts import Index
 from workbench.retrieval.query import ascii_words, unicode_words
 from workbench.tables import ABSENT, Table
@@ -32,6 +33,9 @@ WORDS: Mapping[str, Words] = {"ASCII": ascii_words, "any script": unicode_words}
 """How a question is cut into words: as in OpenClaw 2026.2.13, and as in OpenClaw since 2026.2.15."""
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
+MOST_DRAWN = 12
+"""The number of words that have a bar."""
+
 NAMED = 2
 """The number of systems that are named for one MATCH expression."""
 
@@ -77,6 +81,11 @@ class Microscope(Widget):
         return self.words | {"ways": ways, "sent": table_rows(builders_table(self.asked))}
 
     @property
+    def figure(self) -> figures.Figure:
+        """The chunks of each word and of all words together, as a figure of plotly."""
+        return sets_figure(self.dissection)
+
+    @property
     def sentence(self) -> str:
         """What the words match alone and together, and which to leave out."""
         return " ".join(sentences(self.dissection))
@@ -106,25 +115,42 @@ class Microscope(Widget):
 
 def _way(found: Dissection, code: str) -> dict[str, Any]:
     """A dissection for the page: a set of words is a text such as `101`, with a 1 for each word in it."""
-    best = [word.text for word in found.words if found.drop and word.text not in found.drop.words]
     return {
         "size": found.size,
-        "complete": found.complete,
-        "words": [
-            {"text": one.text, "rows": one.rows, "idf": idf_text(one), "floored": one.floored}
-            for one in found.words
-        ],
-        "sets": [_bits(one.words, one.rows, found) for one in found.sets],
-        "patterns": [_bits(words, rows, found) for words, rows in found.patterns],
-        "best": _bits(best, found.drop.rows, found) if found.drop else None,
+        "words": [one.text for one in found.words],
+        "patterns": [{"words": _bits(words, found), "rows": rows} for words, rows in found.patterns],
+        "figure": sets_figure(found).spec if found.words else None,
         "sentence": " ".join(sentences(found)),
         "table": table_rows(sets_table(found)),
         "code": code,
     }
 
 
-def _bits(words: Sequence[str], rows: int, found: Dissection) -> dict[str, Any]:
-    return {"words": "".join(str(int(word.text in words)) for word in found.words), "rows": rows}
+def _bits(words: Sequence[str], found: Dissection) -> str:
+    return "".join(str(int(word.text in words)) for word in found.words)
+
+
+def sets_figure(found: Dissection) -> figures.Figure:
+    """The chunks that have each word, all words but one, and all words, as a figure of plotly.
+
+    Of more than MOST_DRAWN words it has the rarest, and of more than MOST_WORDS it leaves out all but one.
+    Raises InputError if there is no word.
+    """
+    rarest = sorted(found.words, key=lambda word: word.rows)[:MOST_DRAWN]
+    counts = {
+        f"{word.text} (IDF {idf_text(word)})": float(word.rows) for word in found.words if word in rarest
+    }
+    every = len(found.words)
+    if every > 1:
+        counts |= {
+            f"without {word.text}": float(word.without or 0)
+            for word in found.words
+            if every > 2 and found.complete
+        }
+        counts[f"all {every} words"] = float(found.every)
+    if found.drop and not found.every:
+        counts[f"without {', '.join(found.drop.words)}"] = float(found.drop.rows)
+    return figures.bars(counts, f"chunks of {found.size}")
 
 
 def idf_text(word: Word) -> str:

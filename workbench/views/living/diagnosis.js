@@ -1,45 +1,25 @@
-// Where files are lost, and what a change is worth: the survival of right files, the fixes of a diagnosis, the
-// shares of a blame, and the map of a sweep.
+// Where files are lost, and what a change is worth: the survival of right files, the map of a sweep, and the figures
+// that Python draws: the fixes of a diagnosis and the shares of a blame.
 import { panel, steps, textBox } from "./panel.js";
 import { figure } from "./plot.js";
 import { VIEWS, choice, h } from "./view.js";
 
-// A line with a name, and bars that begin at a share of the width.
-function barLine(name, bars, told = "") {
-  const drawn = bars.map(({ from, to, kind, text }) => {
-    const [low, high] = [Math.min(from, to), Math.max(from, to)];
-    return h("div", { class: "wb-span" }, h("i", { class: kind, style: `left:${low * 100}%;width:${(high - low) * 100}%` }), h("span", { style: `left:${high * 100}%` }, text));
-  });
-  return h("div", { class: "wb-line-of", title: told }, h("span", {}, name), h("div", {}, ...drawn));
-}
-
-function fixFinder(data, model, el) {
-  const bars = h("div", { class: "wb-bars" });
-  const controls = (change) => ({
-    question: textBox("question", (question) => change({ question })),
-    target: textBox("target", (target) => change({ target }), data.files),
-    system: choice("system", data.systems, "", (system) => change({ system })),
-  });
+// A figure that Python draws for what is asked: a choice for each setting with few values, and a box for others.
+function asked(data, model, el) {
+  const drawing = figure(model, 0);
+  const empty = h("p", {}, data.empty ?? "");
+  const control = (name, change) => {
+    const set = (value) => change({ [name]: value });
+    return data.choices[name] ? choice(name, data.choices[name], "", set) : textBox(name, set, data.offered[name]);
+  };
+  const controls = (change) => Object.fromEntries(model.get("names").map((name) => [name, control(name, change)]));
   function draw(next) {
     data = next;
-    const most = 1.25 * Math.max(1, ...data.fixes.flatMap((one) => [one.won, one.lost]));
-    const line = ({ name, won, lost, verdict }) => barLine(name, [
-      { from: 0, to: won / most, kind: "wb-won", text: `${won} won` },
-      { from: 0, to: lost / most, kind: "wb-lost", text: `${lost} lost` },
-    ], verdict);
-    bars.replaceChildren(...(data.fixes.length ? data.fixes.map(line) : [h("p", {}, "No fix was found.")]));
+    drawing.root.hidden = !data.figure;
+    empty.hidden = Boolean(data.figure);
+    if (data.figure) drawing.show(data.figure.data, data.figure.layout);
   }
-  panel(data, model, el, "fix finder", { controls, body: [bars], draw, tables: () => [data.table], code: () => data.code });
-}
-
-function blameChart(data, model, el) {
-  const drawing = figure(model, data.figure.layout.height);
-  const controls = (change) => Object.fromEntries(data.asks.map((name) => [name, choice(name, data.systems, "", (system) => change({ [name]: system }))]));
-  function draw(next) {
-    data = next;
-    drawing.show(data.figure.data, data.figure.layout);
-  }
-  panel(data, model, el, "blame chart", { controls, body: [drawing.root], draw, tables: () => [data.table], code: () => data.code });
+  panel(data, model, el, data.label, { controls, body: [drawing.root, empty], draw, tables: () => [data.table], code: () => data.code });
 }
 
 // The survival chart: for each step of the search, how many questions still have their right file.
@@ -119,7 +99,7 @@ function sweepMap(data, model, el) {
   const setting = (state) => data.axes.map((one) => state.chosen[one.name]);
   const choose = (change, state, some) => change({ chosen: { ...state.chosen, ...some } });
   let clicked = () => {};
-  const drawing = figure(model, data.figure.layout.height, undefined, ({ x, y }) => clicked({ [across.name]: across.values[x], [up.name]: up.values[y] }));
+  const drawing = figure(model, 0, undefined, ({ x, y }) => clicked({ [across.name]: across.values[x], [up.name]: up.values[y] }));
   const controls = (change, state) => {
     clicked = (some) => choose(change, state, some);
     const sliders = data.axes.map(({ name, values }) => steps(name, values, (value) => choose(change, state, { [name]: value })));
@@ -143,4 +123,4 @@ function sweepMap(data, model, el) {
   panel(data, model, el, "sweep map", { controls, body: [drawing.root, legend], draw, sentence, tables, code });
 }
 
-Object.assign(VIEWS, { survival: survivalChart, fixes: fixFinder, blame: blameChart, sweep: sweepMap });
+Object.assign(VIEWS, { survival: survivalChart, figure: asked, sweep: sweepMap });

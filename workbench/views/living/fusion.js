@@ -1,13 +1,16 @@
 // The fusion lab: two lists, a fusion method with its weights and constants, and a floor on the fused scores.
 import { fuse, said } from "./pipeline.js";
 import { panel, textBox } from "./panel.js";
-import { VIEWS, apart, choice, floorText, h, label, plural, short, slider, svg } from "./view.js";
+import { EDGES, dragged, figure } from "./plot.js";
+import { VIEWS, apart, choice, escaped, floorText, h, plural, short, slider } from "./view.js";
 
-const MOST_ROWS = 16;
-const HEIGHT = 17;
+const MOST_ROWS = 12;
+const HEIGHT = 30; // pixels of a row: its name above its bar
 const NOTHING = "nothing";
-const LEGS = { keyword: [20, 150], vector: [180, 310] };
-const [NAMES, SCORES, END] = [328, 600, 840];
+const LEGS = ["keyword", "vector"];
+const RANKS = { tickvals: Array.from({ length: MOST_ROWS }, (_, n) => n + 1), range: [MOST_ROWS + 0.6, 0.2], showgrid: false };
+// How a candidate is drawn: its hue, and the words of the legend.
+const FATES = { watched: ["blue", "watched"], passes: ["green", "passes the floor"], drops: ["grey", "below the floor"] };
 
 const placeText = ({ first, last }) => (last > first ? `${first}–${last} tied` : `${first}`);
 const watchedAs = (id) => (id.includes(":") ? id.slice(0, id.lastIndexOf(":")) : id);
@@ -20,16 +23,13 @@ function stepUp(most) {
 }
 
 function fusionLab(data, model, el) {
-  const plane = svg("svg", { class: "wb-slopes", role: "img" });
+  const tall = MOST_ROWS * HEIGHT + 50;
+  const ranks = figure(model, tall);
+  const scores = dragged(model, "min score", tall, (min_score) => moving({ min_score }), () => ({}), ({ customdata }) => customdata && moving({ chunk: customdata }));
+  const planes = h("div", { class: "wb-two wb-ranks" }, ranks.root, scores.root);
   const sliders = h("div", { class: "wb-controls" });
   const rest = h("p", { class: "wb-quiet" });
-  let [shown, places, lists, high] = [null, [], null, 0];
-  // A narrow place has the names and the scores; the ranks of the legs are in the table.
-  function fit() {
-    const left = plane.clientWidth && plane.clientWidth < 640 ? NAMES - 12 : 0;
-    plane.setAttribute("viewBox", `${left} 0 ${END + 20 - left} ${high}`);
-  }
-  new ResizeObserver(fit).observe(plane);
+  let [shown, places, lists, moving] = [null, [], null, () => {}];
 
   const method = (state) => data.methods.find((one) => one.name === state.method);
   const moved = (state) => Object.fromEntries(Object.entries(method(state).parameters).map(([name, one]) => [name, state[name] ?? one.value]));
@@ -46,7 +46,7 @@ function fusionLab(data, model, el) {
       change({ method: name, ...Object.fromEntries(Object.entries(own).map(([key, one]) => [key, one.value])) });
     });
     all.watch = choice("watch", data.watch, "", (watch) => change({ watch }));
-    all.min_score = slider("min score", [0, 1], 0.005, 0, (min_score) => change({ min_score }));
+    moving = ({ min_score, chunk }) => (chunk ? change({ chunk }) : change({ min_score: Math.min(1, Math.max(0, min_score)) }));
     const set = all.watch.set;
     all.watch.set = (value) => {
       all.watch.offer([...new Set([...data.watch, value])]);
@@ -69,48 +69,46 @@ function fusionLab(data, model, el) {
     parameterSliders(state, change);
     places = fuse(method(state), lists, values(state));
     const rows = shownRows(state);
-    const ranks = places.flatMap((one) => Object.values(one.legs).map((leg) => leg?.rank ?? 0));
-    const height = Math.max(10, rows.length, ...ranks.filter((rank) => rank <= MOST_ROWS));
-    const y = (rank) => 34 + (Math.min(rank, height + 1) - 1) * HEIGHT;
-    const scores = places.map((one) => one.score);
-    const ends = [Math.min(0, -stepUp(-Math.min(0, ...scores))), stepUp(Math.max(state.min_score, ...scores, 1e-9))];
-    const x = (score) => SCORES + ((score - ends[0]) / (ends[1] - ends[0])) * (END - SCORES);
-    const middle = (one) => rows.reduce((sum, other, place) => sum + (other.first === one.first ? place + 1 : 0), 0) / rows.filter((other) => other.first === one.first).length;
-    const marks = rows.flatMap((one, place) => candidate(one, place + 1, middle(one), { y, x, state, change }));
-    const title = (text, at, anchor) => label(text, at, 14, anchor, "wb-quiet");
-    const heads = Object.entries(LEGS).flatMap(([leg, [from, to]]) => [title(`${leg} rank`, from, "start"), title("fused", to, "end")]);
-    const line = svg("line", { class: "wb-line", x1: x(state.min_score), x2: x(state.min_score), y1: 22, y2: y(height) + 8 });
-    const ticks = ends.map((end) => label(short(end), x(end), y(height) + 22, "middle", "wb-quiet"));
-    const solid = "Solid lines and dots pass the floor; dotted lines and crosses do not.";
-    rest.textContent = `${solid} ${places.length > rows.length ? `The picture shows ${rows.length} of ${places.length} candidates; the table has all.` : ""}`;
-    high = y(height) + 28;
-    fit();
-    plane.setAttribute("aria-label", sentence(state));
-    plane.replaceChildren(...heads, title("fused score; the line is the floor", (SCORES + END) / 2), ...ticks, ...marks, line);
+    const groups = Object.entries(FATES).map(([kind, [hue, name]]) => ({ kind, hue, name, some: rows.filter((one) => fate(one, state) === kind) }));
+    slopes(rows, groups);
+    bars(rows, groups, state);
+    rest.textContent = places.length > rows.length ? `The pictures show ${rows.length} of ${places.length} candidates, and a line that ends at the bottom has a later rank. The table has all.` : "";
+  }
+  const fate = (one, state) => (isWatched(id(one), state) ? "watched" : one.score >= state.min_score ? "passes" : "drops");
+  const told = (one) => escaped(`${id(one)}: ${placeText(one)}, ${short(one.score)}`);
+
+  // The rank of each candidate in its legs, at both sides, and after the fusion, in the middle; a tie shares a place.
+  function slopes(rows, groups) {
+    const end = (leg) => leg && Math.min(leg.rank, MOST_ROWS + 0.5);
+    const fused = ({ first }) => {
+      const tied = rows.flatMap((other, n) => (other.first === first ? [n + 1] : []));
+      return (tied[0] + tied.at(-1)) / 2;
+    };
+    const traces = groups.map(({ kind, hue, name, some }) => ({
+      type: "scatter", mode: "lines+markers", name, hue, line: { width: kind === "watched" ? 4 : 1.5 }, marker: { size: 7 }, hovertemplate: "%{text}<extra></extra>",
+      x: some.flatMap(() => [0, 1, 2, null]), y: some.flatMap((one) => [end(one.legs.keyword), fused(one), end(one.legs.vector), null]), text: some.flatMap((one) => Array(4).fill(told(one))),
+    }));
+    ranks.show(traces, { margin: { ...EDGES, l: 30, r: 30 }, xaxis: { tickvals: [0, 1, 2], ticktext: ["keyword rank", "fused", "vector rank"], range: [-0.15, 2.15] }, yaxis: RANKS });
+  }
+  // The fused score of each candidate as a bar below its name, and the floor that is dragged over the bars.
+  function bars(rows, groups, state) {
+    const every = places.map((one) => one.score);
+    const ends = [Math.min(0, -stepUp(-Math.min(0, ...every))), stepUp(Math.max(...every, 1e-9))];
+    const traces = groups.map(({ hue, name, some }) => ({
+      type: "bar", orientation: "h", name, hue, width: 0.36, textposition: "none", hovertemplate: "%{text}<extra></extra>",
+      x: some.map((one) => one.score), y: some.map((one) => rows.indexOf(one) + 1.2), customdata: some.map(id), text: some.map(told),
+    }));
+    const named = (one) => [state.chunk === id(one) ? "▸ " : "", isWatched(id(one), state) ? `<b>${escaped(id(one))}</b>` : escaped(id(one))].join("");
+    const names = { type: "scatter", mode: "text", textposition: "middle right", hoverinfo: "skip", showlegend: false, x: rows.map(() => ends[0]), y: rows.map((_, n) => n + 0.8), text: rows.map(named), customdata: rows.map(id) };
+    const ticktext = rows.map((one) => `${one.first}${one.last > one.first ? "=" : ""}`);
+    const counts = groups.filter(({ some }) => some.length).map(({ kind, hue, name }) => [hue, `${name}: ${places.filter((one) => fate(one, state) === kind).length}`]);
+    scores.set(ends, stepUp((ends[1] - ends[0]) / 200), state.min_score, counts);
+    scores.show([...traces, names], { barmode: "overlay", xaxis: { title: { text: "fused score", standoff: 6 }, range: ends }, yaxis: { ...RANKS, ticktext } });
   }
   // The watched ones, and the first of the others.
   function shownRows(state) {
     const wanted = places.map((one, place) => [isWatched(id(one), state) ? 0 : 1, place]).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
     return wanted.slice(0, MOST_ROWS).map(([, place]) => place).sort((a, b) => a - b).map((place) => places[place]);
-  }
-  function candidate(one, row, middle, { y, x, state, change }) {
-    const passes = one.score >= state.min_score;
-    const kind = `${passes ? "wb-passes" : "wb-drops"} ${isWatched(id(one), state) ? "wb-watched" : ""}`;
-    const slopes = Object.entries(LEGS).flatMap(([leg, [from, to]]) => {
-      if (!one.legs[leg]) return [];
-      const start = y(one.legs[leg].rank);
-      return [svg("line", { class: `wb-slope ${kind}`, x1: from, y1: start, x2: to, y2: y(middle) }), svg("circle", { class: `wb-end ${kind}`, cx: from, cy: start, r: 3 })];
-    });
-    const name = id(one).length > 36 ? `…${id(one).slice(-35)}` : id(one);
-    const text = svg("text", { x: NAMES, y: y(row) + 4, class: `wb-name ${kind}` }, `${one.first}${one.last > one.first ? "=" : ""} ${name}`);
-    const tie = one.last > one.first ? [svg("line", { class: "wb-tie", x1: NAMES - 6, x2: NAMES - 6, y1: y(row) - HEIGHT / 2 + 1, y2: y(row) + HEIGHT / 2 - 1 })] : [];
-    const told = svg("title", {}, `${id(one)}: ${placeText(one)}, ${short(one.score)}${passes ? "" : ", below the floor"}`);
-    const stem = svg("line", { class: "wb-stem", x1: x(0), x2: x(one.score), y1: y(row), y2: y(row) });
-    const [cx, cy] = [x(one.score), y(row)];
-    const dot = passes ? svg("circle", { class: "wb-mark wb-passes", cx, cy, r: 4.5 }) : svg("path", { class: "wb-mark wb-drops", d: `M${cx - 4},${cy - 4}l8,8m0,-8l-8,8` });
-    const box = state.chunk === id(one) ? [svg("rect", { class: "wb-chosen", x: cx - 8, y: cy - 8, width: 16, height: 16 })] : [];
-    const select = () => change({ chunk: state.chunk === id(one) ? "" : id(one) });
-    return [...slopes, ...tie, svg("g", { class: "wb-pick", onclick: select }, told, text, stem, dot, ...box)];
   }
   function sentence(state) {
     if (!places.length) return "Neither list has a candidate.";
@@ -133,16 +131,16 @@ function fusionLab(data, model, el) {
     return `${id(best)} is ${placeText(best)}: ${score} ${best.score >= state.min_score ? `≥ ${least}, it passes` : `< ${least}, it is dropped`}.`;
   }
   function tables(state) {
-    const head = ["candidate", "place", ...Object.keys(LEGS).flatMap((leg) => [`${leg} rank`, "score", "gives"]), "fused score", `floor ${floorText(state.min_score, 0.01)}`];
+    const head = ["candidate", "place", ...LEGS.flatMap((leg) => [`${leg} rank`, "score", "gives"]), "fused score", `floor ${floorText(state.min_score, 0.01)}`];
     const cells = (leg) => (leg ? [leg.rank, short(leg.score), leg.part.toFixed(4)] : ["–", "–", "–"]);
-    const row = (one) => [id(one), placeText(one), ...Object.keys(LEGS).flatMap((leg) => cells(one.legs[leg])), one.score.toFixed(4), one.score >= state.min_score ? "passes" : "dropped"];
+    const row = (one) => [id(one), placeText(one), ...LEGS.flatMap((leg) => cells(one.legs[leg])), one.score.toFixed(4), one.score >= state.min_score ? "passes" : "dropped"];
     return [[head, ...places.map(row)]];
   }
   function code(state) {
     const numbers = Object.entries(moved(state)).map(([name, value]) => `, ${name}=${value}`).join("");
     return data.code.replace("@method@", state.method).replace("@numbers@", numbers).replace("@min_score@", state.min_score);
   }
-  panel(data, model, el, "fusion lab", { controls, body: [sliders, plane, rest], draw, sentence, tables, code });
+  panel(data, model, el, "fusion lab", { controls, body: [sliders, planes, rest], draw, sentence, tables, code });
 }
 
 VIEWS.fusion = fusionLab;

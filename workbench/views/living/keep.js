@@ -46,7 +46,9 @@ function pictureOf(el) {
   const content = new XMLSerializer().serializeToString(box).replace(/[\0-\x08\x0b\x0c\x0e-\x1f]/g, "");
   const image = document.createElement("img");
   image.alt = copy.querySelector("[role=status]")?.textContent ?? "";
-  image.src = `data:image/svg+xml,${encodeURIComponent(`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><foreignObject width="100%" height="100%">${content}</foreignObject></svg>`)}`;
+  const drawing = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><foreignObject width="100%" height="100%">${content}</foreignObject></svg>`;
+  // These signs may stand in an address as they are: a third of the picture is one of them.
+  image.src = `data:image/svg+xml,${encodeURIComponent(drawing).replace(/%(?:20|28|29|2C|2F|3A|3B|3D|7B|7D)/g, decodeURIComponent)}`;
   return image.outerHTML;
 }
 

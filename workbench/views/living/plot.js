@@ -2,7 +2,7 @@
 import { compiled } from "./pipeline.js";
 import { escaped, h, mark, put, short } from "./view.js";
 
-const EDGES = { l: 54, r: 16, t: 6, b: 44 };
+export const EDGES = { l: 54, r: 16, t: 6, b: 44 };
 const BINS = 50;
 const MOST_MARKS = 100; // of a group; a strip of more shows evenly chosen ones
 
@@ -45,7 +45,7 @@ export function figure(model, height, exported = () => ({}), clicked = null) {
   let [plotly, wanted, due, wide] = [null, null, false, 0];
   const camera = { name: "toImage", title: "save as PNG", click: () => {
     const { data, layout } = root;
-    plotly.downloadImage({ data, layout: { ...layout, paper_bgcolor: getComputedStyle(root).getPropertyValue("--paper"), showlegend: true, margin: { ...EDGES, t: 40 }, legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, ...exported() } }, { format: "png", filename: "workbench", width: 900, height: 420, scale: 2 });
+    plotly.downloadImage({ data, layout: { ...layout, paper_bgcolor: getComputedStyle(root).getPropertyValue("--paper"), showlegend: true, margin: { ...EDGES, t: 40 }, legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, ...exported() } }, { format: "png", filename: "workbench", width: 900, height: Math.max(420, layout.height + 60), scale: 2 });
   } };
   function draw() {
     due = false;
@@ -57,7 +57,10 @@ export function figure(model, height, exported = () => ({}), clicked = null) {
       return { ...one, marker: { color: colour, ...one.marker }, line: { color: colour, width: 2, ...one.line }, fillcolor: `${colour}33` };
     });
     camera.icon = plotly.Icons.camera;
-    plotly.react(root, traces, layoutOf(root, wanted.layout), { displaylogo: false, modeBarButtons: [[camera]], displayModeBar: "hover" });
+    const tall = wanted.layout.height ?? height;
+    root.style.height = `${tall}px`;
+    const layout = { ...layoutOf(root, wanted.layout), width: wide, height: tall }; // `react` keeps an earlier size
+    plotly.react(root, traces, layout, { displaylogo: false, modeBarButtons: [[camera]], displayModeBar: "hover" });
     if (clicked && !root.wbHeard) root.on("plotly_click", ({ points }) => clicked(points[0]));
     root.wbHeard = true;
   }
@@ -140,44 +143,52 @@ export const DISTRIBUTIONS = {
 
 const UP = { histogram: "% of the group", ECDF: "% that passes", strip: "" };
 
-// One threshold over the distribution of what it is compared with. The line is the handle of a slider.
-export function thresholdPlot(model, label, change) {
+// A figure with a threshold over its axis. The line is the thumb of a slider, and the number beside it is the same value.
+// `exported` gives what an image of it has besides.
+export function dragged(model, label, height, change, exported = () => ({}), clicked = null) {
   const legend = h("div", { class: "wb-legend" });
   const line = h("input", { type: "range", class: "wb-threshold", "aria-label": label });
   const below = h("i", { class: "wb-below" });
-  const drawing = figure(model, 250, () => ({ shapes: [upright(now.limit)] }));
-  const ready = h("figure", { class: "wb-plot" });
-  let [now, key, number] = [{}, "", null];
+  const drawing = figure(model, height, () => ({ shapes: [upright(Number(line.value))], ...exported() }), clicked);
+  const plane = h("div", { class: "wb-dragged", style: `--tall: ${height - EDGES.t - EDGES.b}px` }, drawing.root, below, line);
+  const root = h("figure", { class: "wb-plot" }, h("figcaption"), plane);
+  let [number, ends] = [null, ""];
   line.addEventListener("input", () => change(Number(Number(line.value).toPrecision(6))));
-  function build({ span: [low, high], by }) {
-    Object.assign(line, { min: low, max: high, step: by });
-    number = numberBox(label, [low, high], by, change);
-    ready.replaceChildren(h("figcaption", {}, number.root, legend), h("div", { class: "wb-dragged" }, drawing.root, below, line));
+  // The ends of the axis and the step, the limit, and the entries of the legend: a hue and a text each.
+  function set([low, high], step, limit, entries) {
+    if (ends !== (ends = `${[low, high, step]}`)) {
+      Object.assign(line, { min: low, max: high, step });
+      number = numberBox(label, [low, high], step, change);
+      root.firstChild.replaceChildren(number.root, legend);
+    }
+    line.value = limit;
+    number.set(limit);
+    mark(line, "aria-valuetext", short(limit));
+    below.style.setProperty("--at", Math.min(1, Math.max(0, (limit - low) / (high - low))));
+    while (legend.children.length > entries.length) legend.lastChild.remove();
+    for (const [n, [hue, text]] of entries.entries()) {
+      const item = legend.children[n] ?? legend.appendChild(h("span"));
+      mark(item, "class", `wb-${hue}`);
+      put(item, text);
+    }
   }
+  return { root, set, show: drawing.show };
+}
+
+// One threshold over the distribution of what it is compared with.
+export function thresholdPlot(model, label, change) {
+  const plot = dragged(model, label, 250, change);
+  let [groups, key] = [[], ""];
   return {
-    root: ready,
+    root: plot.root,
     show(drawn, threshold, compare, limit, kind) {
       const same = key === (key = `${drawn}${kind}`);
-      const groups = same ? now.groups : compare();
-      now = { limit, groups };
-      if (JSON.stringify([threshold.key, threshold.span]) !== ready.wbSpan) {
-        ready.wbSpan = JSON.stringify([threshold.key, threshold.span]);
-        build(threshold);
-      }
-      const [low, high] = threshold.span;
-      line.value = limit;
-      number.set(limit);
-      mark(line, "aria-valuetext", short(limit));
-      below.style.setProperty("--at", Math.min(1, Math.max(0, (limit - low) / (high - low))));
-      while (legend.children.length > groups.length) legend.lastChild.remove();
-      for (const [n, { hue, name, marks }] of groups.entries()) {
-        const item = legend.children[n] ?? legend.appendChild(h("span"));
-        mark(item, "class", `wb-${hue}`);
-        put(item, `${name}: ${passing(marks, limit)} of ${marks.length} pass`);
-      }
+      if (!same) groups = compare();
+      const entries = groups.map(({ hue, name, marks }) => [hue, `${name}: ${passing(marks, limit)} of ${marks.length} pass`]);
+      plot.set(threshold.span, threshold.by, limit, entries);
       if (same) return;
       const traces = groups.map((one, n) => ({ name: `${one.name} (${one.marks.length})`, hue: one.hue, hovertemplate: "%{text}<extra>%{fullData.name}</extra>", ...DISTRIBUTIONS[kind](one, threshold.span, n) }));
-      drawing.show(traces, { xaxis: { title: { text: threshold.axis, standoff: 6 }, range: [low, high] }, yaxis: { title: { text: UP[kind], standoff: 4 }, rangemode: "tozero", showticklabels: kind !== "strip" } });
+      plot.show(traces, { xaxis: { title: { text: threshold.axis, standoff: 6 }, range: threshold.span }, yaxis: { title: { text: UP[kind], standoff: 4 }, rangemode: "tozero", showticklabels: kind !== "strip" } });
     },
   };
 }

@@ -7,8 +7,9 @@ const VERSION = 1;
 const LISTED = 100; // so many candidates are in a list; the right file and the selected one always
 const FLOORS = 41; // so many floors make a curve
 
-// Elements. Text is always text: a name or a note with tags in it shows them.
-function made(element, attributes, children) {
+// An element. Text is always text: a name or a note with tags in it shows them.
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value);
@@ -16,12 +17,6 @@ function made(element, attributes, children) {
   element.append(...children);
   return element;
 }
-export const h = (tag, attributes = {}, ...children) => made(document.createElement(tag), attributes, children);
-export const svg = (tag, attributes = {}, ...children) =>
-  made(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
-// A text in a picture.
-export const label = (text, x, y, anchor = "middle", kind = "") => svg("text", { x, y, "text-anchor": anchor, class: kind }, text);
-
 // Only what is new is written: each write costs the browser a layout.
 export function put(node, text) {
   if (node.textContent !== text) node.textContent = text;
