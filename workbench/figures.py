@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import reprlib
 import unicodedata
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -38,6 +39,9 @@ CLEAR, GRID = "rgba(0,0,0,0)", "rgba(128,128,128,0.25)"
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
 BINS, MOST_MARKS, MOST_CELLS = 50, 300, 12
 """Bars of a histogram, marks of a curve or strip, and columns of a heat map with numbers, at most."""
+
+MOST_ROWS, MOST_POINTS = 500, 10_000
+"""Names of a figure, and points or cells of one, at most: more take a browser seconds."""
 
 NAME_COLUMNS = 26
 """The columns of a line of a name beside a bar; a longer name continues on the next line."""
@@ -163,16 +167,56 @@ def _reference(figure: Figure, across: bool, at: float, label: str) -> None:
         figure.update_layout(margin_t=36)
 
 
-def _finite(values: Sequence[float] | Floats, what: str = "number") -> Floats:
-    found: Floats = np.asarray(values, float).ravel()
+def _numbers(values: ArrayLike, columns: int = 0) -> Floats:
+    """The values as a flat array, or as rows of so many columns. Raises InputError for anything else."""
+    try:
+        if np.asarray(values).dtype.kind in "US":
+            raise TypeError("texts")
+        found: Floats = np.asarray(values, float)
+        return found.reshape(-1, columns) if columns else found.ravel()
+    except (TypeError, ValueError, OverflowError):
+        form = f"rows of {columns} numbers" if columns else "a flat array of numbers"
+        raise InputError(f"This cannot be drawn: {reprlib.repr(values)}.", f"Give {form}.") from None
+
+
+def _limit(value: float | None) -> float | None:
+    """A number of an axis, or None if it is missing."""
+    (found,) = _numbers([math.nan if value is None else value])
+    return float(found) if math.isfinite(found) else None
+
+
+def _finite(values: ArrayLike, what: str = "number") -> Floats:
+    found = _numbers(values)
     found = found[np.isfinite(found)]
     if not found.size:
         raise InputError("There is nothing to draw.", f"Give one {what} or more that is not missing.")
+    if not math.isfinite(float(found.max()) - float(found.min())):
+        raise InputError(
+            "The numbers are too far apart for one axis.", "Draw the largest ones by themselves."
+        )
     return found
 
 
+def _named(given: Any, form: str, most: int = MOST_ROWS) -> None:
+    """Raises InputError if this is no mapping from texts, or one that is too long for a figure."""
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        raise InputError(f"This cannot be drawn: {reprlib.repr(given)}.", f"Give {form}.")
+    _at_most(len(given), most)
+
+
+def _at_most(count: int, most: int) -> None:
+    if count > most:
+        raise InputError(f"A figure shows at most {most:,} of these, not {count:,}.", "Draw a part of them.")
+
+
 def _interval(one: float | Interval) -> Interval:
-    return one if isinstance(one, tuple) else (one, one, one)
+    values = _numbers(one).tolist()
+    if len(values) not in (1, 3):
+        raise InputError(
+            f"This cannot be drawn: {reprlib.repr(one)}.", "Give a number, or (number, low, high)."
+        )
+    value, low, high = values * 3 if len(values) == 1 else values
+    return value, low, high
 
 
 # Bars, lines and maps
@@ -184,6 +228,7 @@ def bars(numbers: Mapping[str, float | Interval], unit: str, reference: float | 
     `unit` is what the numbers count. `reference` is a number that all are compared with. Raises InputError if
     there is no number.
     """
+    _named(numbers, "numbers by name, such as {'one': 3}")
     found = {name: _interval(one) for name, one in numbers.items()}
     _finite([one[0] for one in found.values()])
     shown = [f"{number(value)}{_span(low, high)}" for value, low, high in found.values()]
@@ -203,8 +248,8 @@ def bars(numbers: Mapping[str, float | Interval], unit: str, reference: float | 
         hovertext=[f"{text(name)}: {one}" for name, one in zip(found, shown, strict=True)],
         hoverinfo="text",
     )  # fmt: skip
-    if reference is not None:
-        _reference(made, False, reference, number(reference))
+    if (at := _limit(reference)) is not None:
+        _reference(made, False, at, number(at))
     return made
 
 
@@ -248,7 +293,10 @@ def lines(
     `references` are numbers of the y axis that stand as dashed lines, and `bands` are spans of it. Raises
     InputError if there is no point.
     """
-    _finite([value for some in points.values() for point in some for value in point], "point")
+    _named(points, "points by name, such as {'one': [(0, 1), (1, 3)]}")
+    _at_most(sum(map(len, points.values())), MOST_POINTS)
+    points = {name: [(a, b) for a, b in _numbers(some, 2).tolist()] for name, some in points.items()}
+    _finite([one for some in points.values() for one in some], "point")
     told = (
         f"{name}: " + ", ".join(f"({number(a)}, {number(b)})" for a, b in some)
         for name, some in points.items()
@@ -267,8 +315,9 @@ def lines(
             hovertext=[f"{text(name)}<br>{text(x)}: {number(a)}<br>{text(y)}: {number(b)}" for a, b in some],
             hoverinfo="text",
         )
-    for label, at in (references or {}).items():
-        _reference(made, True, at, label)
+    for label, value in (references or {}).items():
+        if (at := _limit(value)) is not None:
+            _reference(made, True, at, label)
     return made
 
 
@@ -284,6 +333,11 @@ def heat_map(
     Of more than twelve columns only the marks are written; hovering has the numbers. Raises InputError if
     there is no number.
     """
+    if not isinstance(cells, Mapping) or not all(isinstance(one, tuple) and len(one) == 2 for one in cells):
+        raise InputError(
+            f"This cannot be drawn: {reprlib.repr(cells)}.", "Give numbers by two names: {('one', 'two'): 3}."
+        )
+    _at_most(len(cells), MOST_POINTS)
     _finite([*cells.values()])
     marks = marks or {}
     across, up = ([*dict.fromkeys(pair[axis] for pair in cells)] for axis in (0, 1))
@@ -338,9 +392,13 @@ def ranks(orders: Mapping[str, Sequence[str]], watched: str | None = None) -> Fi
     A name that an order lacks has no mark there. `watched` has a thick line. Raises InputError if no order
     has a name.
     """
+    _named(orders, "orders by name, such as {'before': ['a', 'b']}")
     names = [*dict.fromkeys(name for order in orders.values() for name in order)]
     if not names:
         raise InputError("There is nothing to draw.", "Give an order with one name or more.")
+    _named(dict.fromkeys(names), "names that are texts")
+    if twice := [head for head, order in orders.items() if len(set(order)) < len(order)]:
+        raise InputError(f"A name stands twice in {twice[0]!r}.", "Give each name one rank.")
     told = (f"{head}: " + ", ".join(order) for head, order in orders.items())
     made = _figure("; ".join(told), 120 + 36 * len(names), showlegend=False)
     places = {head: {name: place for place, name in enumerate(order, 1)} for head, order in orders.items()}
@@ -436,7 +494,7 @@ def _distributions(
 ) -> Figure:
     if shape not in _SHAPES:
         raise InputError(f"There is no shape {shape!r}.", f"Choose one of {', '.join(_SHAPES)}.")
-    limit = threshold if threshold is not None and math.isfinite(threshold) else None
+    limit = _limit(threshold)
     groups = [_group(name, colour, values) for name, (colour, values) in given.items()]
     groups = [one for one in groups if one.values.size]
     _finite(np.concatenate([one.values for one in groups] or [np.empty(0)]), "score")
@@ -451,7 +509,7 @@ def _distributions(
 
 
 def _group(name: str, colour: str, values: ArrayLike) -> Group:
-    flat = np.asarray(values, float).ravel()
+    flat = _numbers(values)
     finite = flat[np.isfinite(flat)]
     return Group(name, colour, np.sort(finite), flat.size - finite.size)
 
@@ -566,9 +624,7 @@ def evidence(
     NaN for a leg that did not bring the candidate. Raises InputError if there is no candidate.
     """
     given = {RIGHT: (BLUE, right), OTHER: (GREY, other), UNANSWERABLE: (VERMILION, unanswerable)}
-    groups = {
-        name: (colour, np.asarray(some, float).reshape(-1, 2)) for name, (colour, some) in given.items()
-    }
+    groups = {name: (colour, _numbers(some, 2)) for name, (colour, some) in given.items()}
     _finite(np.concatenate([some.ravel() for _, some in groups.values()]), "candidate")
     passing = {
         name: (int(((some[:, 0] >= cosine) | (some[:, 1] >= relevance)).sum()), len(some))
@@ -599,7 +655,8 @@ def evidence(
             },
             hovertemplate=f"{name}: cosine %{{x:.3f}}, relevance %{{y:.3f}}<extra></extra>",
         )
-    high = max(1.0, float(np.nanmax(np.concatenate([some[:, 0] for _, some in groups.values()]))))
+    cosines = np.concatenate([some[:, 0] for _, some in groups.values()])
+    high = float(cosines[np.isfinite(cosines)].max(initial=1.0))
     region = {"fillcolor": BLUE, "opacity": 0.12, "line_width": 0, "layer": "below"}
     made.add_shape(type="rect", x0=cosine, x1=high, y0=-0.1, y1=1.04, **region)
     made.add_shape(type="rect", x0=-0.1, x1=cosine, y0=relevance, y1=1.04, **region)
@@ -619,7 +676,10 @@ def evidence(
 
 def survival(left: Mapping[str, Sequence[int]], steps: Sequence[str]) -> Figure:
     """How many questions' right file is left after each step of a search, for each system."""
-    _finite([count for some in left.values() for count in some])
+    _named(left, "counts by the name of a system, such as {'one': [3, 2]}")
+    _finite([count for some in left.values() for count in _numbers(some)])
+    if any(len(some) != len(steps) for some in left.values()):
+        raise InputError("The steps and the counts differ in number.", "Give a count for each step.")
     told = (
         f"{name}: " + ", ".join(f"{step} {count}" for step, count in zip(steps, some, strict=True))
         for name, some in left.items()
@@ -652,6 +712,8 @@ def waterfall(
     before: tuple[str, float], changes: Mapping[str, float], after: tuple[str, float], unit: str
 ) -> Figure:
     """How the changes lead from one number to another: each bar begins where the one before it ends."""
+    _named(changes, "changes by name, such as {'one': 3}")
+    _finite([before[1], *changes.values(), after[1]])
     starts = np.concatenate([[before[1]], before[1] + np.cumsum([*changes.values()])])[:-1]
     rows: list[tuple[str, float, float, str, str]] = [(before[0], 0.0, before[1], number(before[1]), GREY)]
     for (name, change), start in zip(changes.items(), starts.tolist(), strict=True):
@@ -679,8 +741,9 @@ def prices(changes: Mapping[str, tuple[int, int]], unit: str) -> Figure:
 
     Each change is (won, lost). Raises InputError if there is no change.
     """
-    _finite([count for pair in changes.values() for count in pair], "change")
-    told = {name: f"{won} won, {lost} lost" for name, (won, lost) in changes.items()}
+    _named(changes, "(won, lost) by name, such as {'one': (3, 1)}")
+    _finite([_numbers(pair, 2).ravel() for pair in changes.values()], "change")
+    told = {name: f"{number(won)} won, {number(lost)} lost" for name, (won, lost) in changes.items()}
     words = f"{unit}: " + "; ".join(f"{name}: {one}" for name, one in told.items())
     made = _rows(words, told, unit)
     for place, (colour, sign) in enumerate(((BLUE, 1), (VERMILION, -1))):
@@ -724,6 +787,11 @@ def reliability(
 
     The dashed line is where both agree. `counts` are the questions of the bins.
     """
+    _finite(stated, "bin")
+    if not len(stated) == len(shares) == len(counts):
+        raise InputError(
+            "The bins differ in number.", "Give a share with its interval, and a count, for each."
+        )
     told = [
         f"stated {a:.2f}, true {share:.2f} ({low:.2f} to {high:.2f}) of {n}"
         for a, (share, low, high), n in zip(stated, shares, counts, strict=True)
@@ -751,8 +819,8 @@ def reliability(
         xaxis={"title_text": title("stated probability of an answer"), "range": [-0.02, 1.02]},
         yaxis={"title_text": title("share of the questions that have one"), "range": [-0.02, 1.02]},
     )
-    if floor is not None and math.isfinite(floor):
-        _reference(made, False, floor, f"floor {number(floor)}")
+    if (at := _limit(floor)) is not None:
+        _reference(made, False, at, f"floor {number(at)}")
     return made
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 import uvicorn
 
 from tests import world
-from tests.browser import browsing, free_port, needs_chromium
+from tests.browser import becomes, browsing, free_port, needs_chromium
 from workbench.errors import InputError
 from workbench_plugins.explore.page import Desk
 from workbench_plugins.explore.page_server import Server
@@ -90,6 +91,31 @@ def test_the_pieces_are_the_report_without_its_secrets() -> None:
     assert shown == TEXT.replace("hunter2hunter2", "…")
 
 
+KEY = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
+
+
+def test_the_form_the_facts_and_the_table_have_no_secret() -> None:
+    reader = ReportReader(f"OpenClaw 2026.2.13\nQuery: why is {KEY} not found\nmin_score: 0.3\n")
+    reader.parameters = f"{reader.parameters}, api_key={KEY}"
+    reader.notes = f"=== memory/keys.md\nThe key is {KEY}.\n"
+    shown = json.dumps([reader.data, reader.values]) + str(reader.table.rows) + reader.sentence
+    assert KEY[8:] not in shown
+    assert "why is … not found" in reader.question
+    assert any(KEY in one.value for one in reader.report.facts)  # what is computed has the real words
+    assert reader.report.notes[0].text == f"The key is {KEY}.\n"
+
+
+def test_notes_are_given_in_the_form() -> None:
+    reader = ReportReader(TEXT)
+    assert reader.report.notes == ()
+    reader.settings = {"target": "kettle.md", "notes": "The red kettle whistles.\n=== other.md\nTea.\n"}
+    notes = [(one.path, one.text) for one in reader.report.notes]
+    assert notes == [("kettle.md", "The red kettle whistles.\n"), ("other.md", "Tea.\n")]
+    assert reader.values["notes"] == "=== kettle.md\nThe red kettle whistles.\n=== other.md\nTea.\n"
+    reader.notes = ""
+    assert reader.report.notes == ()
+
+
 SELECT = """words => {
     const walk = document.createTreeWalker(document.querySelector(".wb-report"), NodeFilter.SHOW_TEXT);
     while (walk.nextNode()) {
@@ -141,6 +167,9 @@ def test_a_report_is_pasted_marked_and_corrected_on_the_page_of_explore(tmp_path
             below.get_by_label("settings", exact=True).fill("min_score=0.3")
             below.get_by_label("settings", exact=True).press("Enter")
             below.locator(".wb-facts").get_by_text("0.3").wait_for()
+            below.get_by_label("notes", exact=True).fill("=== kettle.md\nThe blue kettle.")
+            below.get_by_label("settings", exact=True).focus()
+            becomes(lambda: below.get_by_label("notes", exact=True).input_value(), lambda one: "blue" in one)
             page.set_viewport_size({"width": 400, "height": 800})
             assert page.evaluate("document.documentElement.scrollWidth") <= 400
             assert [one for one in tab.errors if "422" not in one] == []

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import plotly.io as pio
@@ -114,6 +116,77 @@ def test_odd_scores_have_a_picture(shape: str, right: object, other: object, thr
 def test_nothing_to_draw_is_said(draw: Callable[[], object]) -> None:
     with pytest.raises(InputError, match="nothing to draw"):
         draw()
+
+
+NAN, INF = float("nan"), float("inf")
+REFUSED: dict[str, Callable[[Any], object]] = {
+    "scores of texts": lambda p: p.scores(["a"], [1]),
+    "scores of digits": lambda p: p.scores(["1"], [1]),
+    "scores of lists": lambda p: p.scores([[1, 2], [3]], [1]),
+    "scores by name": lambda p: p.scores({"a": 1}, [1]),
+    "scores too far apart": lambda p: p.scores([1e308, -1e308], [0], shape="strip"),
+    "a threshold that is a text": lambda p: p.scores([1], [2], threshold="low"),
+    "probabilities of texts": lambda p: p.stated(["x"], []),
+    "bars without names": lambda p: p.bars([1, 2], "x"),
+    "bars of texts": lambda p: p.bars({"a": "b"}, "x"),
+    "an interval of one end": lambda p: p.bars({"a": (1, 2)}, "x"),
+    "names that are numbers": lambda p: p.bars({1: 1}, "x"),
+    "5,000 bars": lambda p: p.bars({str(n): n for n in range(5000)}, "x"),
+    "points without names": lambda p: p.lines([(1, 2)], "x", "y"),
+    "points of three numbers": lambda p: p.lines({"a": [(1, 2, 3)]}, "x", "y"),
+    "40,000 points": lambda p: p.lines({str(n): [(0, 1)] * 5000 for n in range(8)}, "x", "y"),
+    "cells without names": lambda p: p.heat_map([[1]], "x", "y"),
+    "90,000 cells": lambda p: p.heat_map(
+        {(str(n), str(m)): 1 for n in range(300) for m in range(300)}, "x", "y"
+    ),
+    "a name twice": lambda p: p.ranks({"a": ["x", "x"]}),
+    "ranks of numbers": lambda p: p.ranks({"a": [1, 2]}),
+    "5,000 ranks": lambda p: p.ranks({"a": list(map(str, range(5000)))}),
+    "evidence that is flat": lambda p: p.evidence([0.1, 0.2, 0.3], [], [], 0.2, 0.9),
+    "more counts than steps": lambda p: p.survival({"a": [1, 2]}, ["x"]),
+    "a change that is a text": lambda p: p.waterfall(("a", "1"), {"c": 1}, ("b", 1), "x"),
+    "a price of one number": lambda p: p.prices({"a": 1}, "x"),
+    "bins that differ in number": lambda p: p.reliability([0.1], [], [1], None),
+    "no bin": lambda p: p.reliability([], [], [], None),
+    "a curve without a point": lambda p: p.answered({}, {}, 1, 1),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_drawn_is_refused_in_one_sentence(name: str) -> None:
+    with pytest.raises(InputError) as error:
+        REFUSED[name](plots)
+    assert len(error.value.problem) < 120
+    assert error.value.remedy
+
+
+ODD: dict[str, Callable[[Any], plots.Figure]] = {
+    "missing scores": lambda p: p.scores([None, INF, 1], [-INF, NAN, 0.2], threshold=NAN),
+    "a scalar": lambda p: p.scores(1, 2),
+    "an absent threshold": lambda p: p.scores([1e-320, 2e-320], [0], threshold=INF),
+    "a bar without a number": lambda p: p.bars({"a": INF, "b": 1}, "x", NAN),
+    "one point": lambda p: p.lines({"a": [(1, 1)]}, "x", "y", {"at": NAN}),
+    "a missing cell": lambda p: p.heat_map({("a", "b"): INF, ("a", "c"): 1}, "x", "y"),
+    "one order": lambda p: p.ranks({"a": ["x"]}, "absent"),
+    "evidence of one leg": lambda p: p.evidence([(NAN, 0.5)], [], [], 0.2, 0.9),
+    "no change": lambda p: p.waterfall(("a", 1), {}, ("b", 1), "x"),
+    "a missing price": lambda p: p.prices({"a": (NAN, 1)}, "x"),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_numbers_that_are_missing_leave_a_picture_without_a_warning(name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        shown = ODD[name](plots)
+    json.dumps(shown.spec, allow_nan=False)
+    assert shown.data
+    assert "nan" not in shown.words
+
+
+def test_two_million_scores_are_drawn_as_few_marks() -> None:
+    many = np.linspace(0, 1, 2_000_000)
+    assert len(json.dumps(plots.scores(many, many, threshold=0.5).spec)) < 20_000
 
 
 def test_an_unknown_shape_is_named_with_the_known_ones() -> None:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from workbench.errors import InputError
 from workbench.systems.openclaw import SHIPPED
 from workbench.tables import Table, html_table
 from workbench.views.living.as_code import pipeline_code
+from workbench.views.widgets.prediction import Prediction
+from workbench.views.widgets.threshold import ThresholdLab
+from workbench_plugins.engines.whose_fusion import Lists
 from workbench_plugins.engines.widget import FusionLab
+from workbench_plugins.reproduce.report_widget import ReportReader
 
 
 def test_settings_can_be_set_in_part_and_read_back() -> None:
@@ -58,3 +64,50 @@ def test_code_names_a_system_or_takes_it_from_the_evaluations() -> None:
 
     assert pipeline_code(SHIPPED) == ["pipeline = wb.system('openclaw-2026.2.13')"]
     assert "one.pipeline for one in evaluations" in pipeline_code(SHIPPED.asking(limit=3))[0]
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize("value", [NAN, INF, -1, "x", None, 10**400, [0.1]], ids=lambda one: repr(one)[:8])
+def test_a_setting_refuses_what_is_no_number_of_its_span(value: Any) -> None:
+    lab = FusionLab()
+    before = lab.values
+    with pytest.raises(InputError, match="min_score cannot be"):
+        lab.min_score = value
+    assert lab.values == before
+    lab.min_score = np.float32(0.25)
+    assert lab.min_score == 0.25
+
+
+WRONG: dict[str, Callable[[], object]] = {
+    "a score that is missing": lambda: FusionLab(({"a": NAN}, {"b": 1})),
+    "a score that is a text": lambda: FusionLab(({"a": "x"}, {})),  # type: ignore[dict-item]
+    "a score that is too large": lambda: FusionLab(({"a": 1e300}, {"a": 1})),
+    "ids without scores": lambda: FusionLab((["a"], ["b"])),  # type: ignore[arg-type]
+    "one list": lambda: FusionLab(({"a": 1},)),  # type: ignore[arg-type]
+    "no list": lambda: FusionLab(None),  # type: ignore[arg-type]
+    "no evaluation": lambda: ThresholdLab([]),
+    "something else": lambda: ThresholdLab([1]),  # type: ignore[list-item]
+    "no choice": lambda: Prediction("which?", []),
+    "a choice twice": lambda: Prediction("which?", ["a", "a"]),
+    "choices that are a text": lambda: Prediction("which?", "abc"),
+    "no text": lambda: ReportReader(None),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_widget_of_wrong_facts_is_refused_in_one_sentence(name: str) -> None:
+    with pytest.raises(InputError) as error:
+        WRONG[name]()
+    assert len(error.value.problem) < 120
+
+
+@pytest.mark.parametrize(
+    "lists", [({}, {}), ({"a": 1}, {}), ({"a": 1, "b": 1}, {"a": 0, "b": 0})], ids=["none", "one", "equal"]
+)
+@pytest.mark.parametrize("method", ["rrf-60", "weaviate-relative", "qdrant-dbsf"])
+def test_lists_of_nothing_of_one_and_of_equal_scores_are_fused(lists: Lists, method: str) -> None:
+    lab = FusionLab(lists, method=method)
+    assert len(lab.table.rows) == len({*lists[0], *lists[1]})
+    assert lab.sentence

@@ -231,6 +231,8 @@ class SweepMap(Widget):
     def check(self, name: str) -> None:
         """Raises RefusedError for a parameter or a value that the sweep does not have."""
         axes = {one.name: one.values for one in self.sweep.axes}
+        if missing := [name for name in axes if name not in self.chosen]:
+            raise RefusedError(f"{missing[0]} has no value.", f"Give a value for {' and for '.join(axes)}.")
         for name, value in self.chosen.items():
             if name not in axes:
                 raise RefusedError(f"The sweep has no parameter {name!r}.", f"It has {', '.join(axes)}.")

@@ -7,8 +7,10 @@ differs.
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -76,6 +78,9 @@ class FusedHit:
         return self.last > self.first
 
 
+LARGEST = 1e100
+"""The largest score: a method may square it."""
+
 TIED = 1e-12
 """Relative tolerance for a tie: scores this close differ only by rounding."""
 
@@ -122,14 +127,25 @@ def _leg_part(of: Columns, leg: str, row: int, part: float) -> LegPart | None:
 
 def two_legs(vector: Mapping[str, float], keyword: Mapping[str, float]) -> tuple[list[str], Columns]:
     """The sorted ids of two lists of scores, and the lists as columns with one row per id."""
+    given: tuple[object, object] = (vector, keyword)
+    for scores in given:
+        if not isinstance(scores, Mapping) or not all(isinstance(name, str) for name in scores):
+            raise InputError(f"{reprlib.repr(scores)} is no list of hits.", "Give scores by id: {'a': 0.9}.")
     ids = sorted({*vector, *keyword})
     return ids, Columns(_columns("vector", vector, ids) | _columns("keyword", keyword, ids))
 
 
+def _is_score(value: object) -> bool:
+    return isinstance(value, Real) and abs(float(value)) <= LARGEST
+
+
 def _columns(leg: str, scores: Mapping[str, float], ids: list[str]) -> dict[str, Floats]:
     for name, score in scores.items():
-        if not math.isfinite(score):
-            raise InputError(f"The {leg} score of {name!r} is {score}.", "Give every hit a finite score.")
+        if not _is_score(score):
+            raise InputError(
+                f"The {leg} score of {name!r} is {score!r}.",
+                f"Give every hit a finite score, at most {LARGEST:g}.",
+            )
     ranked = {name: rank for rank, name in enumerate(sorted(scores, key=lambda n: (-scores[n], n)), 1)}
     return {
         f"{leg}_score": np.array([scores.get(name, math.nan) for name in ids]),

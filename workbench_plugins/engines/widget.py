@@ -5,7 +5,7 @@ The page fuses with the formulas that Python used. Here are the same numbers as 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -87,6 +87,9 @@ class FusionLab(Widget):
         min_score: float | None = None,
         link: Link = True,
     ) -> None:
+        if not isinstance(lists, Sequence) or len(lists) != 2:
+            raise InputError("The fusion lab takes two lists.", "Give two: the scores of each leg by id.")
+        two_legs(*lists)  # which refuses what is no list of scores
         super().__init__(question=question, **_own("rrf-60"))
         self._index = None if index is None else CachedIndex(index)
         self.selects = {} if index is None else {"question": "question", "watch": "file"}

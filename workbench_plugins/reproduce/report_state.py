@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -10,12 +11,13 @@ from typing import Any
 import traitlets
 
 from workbench.errors import InputError
-from workbench.masking import MASK, secret_places
+from workbench.masking import MASK, masked, secret_places
 from workbench.safe_text import visible
 from workbench.systems.catalogue import SYSTEMS
 from workbench.tables import Table
 from workbench.views.living.selection import Link
 from workbench.views.living.state import State, setting
+from workbench_plugins.cases.model import CaseNote
 from workbench_plugins.reproduce.facts import GIVEN, Fact, Report, System
 from workbench_plugins.reproduce.reading import read_report
 from workbench_plugins.reproduce.report_patterns import WORDS
@@ -31,21 +33,28 @@ CHOICES = [
 """What a selected text can be: a kind, a name, and the label of its button."""
 
 
+NOTE_HEAD = re.compile(r"^=== *(\S.*?) *=*$", re.MULTILINE)
+"""The line that begins a note in the form: `=== memory/tea.md`."""
+
+
 class ReportState(State):
     """The facts and the verdict of a report: see `ReportReader`."""
 
     name, view, main = "report-reader", "report", "question"
-    asks = ("question", "target", "system", "happened", "parameters")
+    asks = ("question", "target", "system", "happened", "parameters", "notes")
 
     question = setting(traitlets.Unicode())
     target = setting(traitlets.Unicode())
     system = setting(traitlets.Unicode())
     happened = setting(traitlets.Unicode())
     parameters = setting(traitlets.Unicode())
+    notes = setting(traitlets.Unicode())
     report: Report
     result: Verdict
 
     def __init__(self, text: str, link: Link = False) -> None:
+        if not isinstance(text, str):
+            raise InputError(f"A report is a text, not {type(text).__name__}.", "Give its text.")
         super().__init__()
         self._secrets = secret_places(text)
         self.report = read_report(text)
@@ -56,15 +65,16 @@ class ReportState(State):
 
     @property
     def _read(self) -> dict[str, str]:
-        """The settings that the present facts give."""
+        """The settings that the present facts give, without secrets: a saved notebook has them."""
         report = self.report
         system = report.system.name
         return {
-            "question": report.value("question"),
-            "target": report.value("target"),
+            "question": masked(report.value("question")),
+            "target": masked(report.value("target")),
             "system": system if system in SYSTEMS else "",
             "happened": report.symptom if report.symptom in HAPPENED else "",
-            "parameters": ", ".join(f"{name}={value}" for name, value in report.settings.items()),
+            "parameters": masked(", ".join(f"{name}={value}" for name, value in report.settings.items())),
+            "notes": masked("".join(f"=== {one.path}\n{one.whole.rstrip()}\n" for one in report.notes)),
         }
 
     def reject(self, place: int) -> None:
@@ -100,10 +110,14 @@ class ReportState(State):
                 report = _with(report, kind, [Fact(kind, value, name=name, source=GIVEN)] if value else [])
         if self.parameters != read["parameters"]:
             report = _with(report, "setting", _settings(self.parameters))
+        if self.notes != read["notes"]:
+            report = replace(report, notes=_notes(self.notes, self.target))
         if self.system != read["system"]:
             system = System(self.system, self.system, True) if self.system else System()
             report = replace(report, system=system)
         self.report, self.result = report, verdict_of(report)
+        for name, value in self._read.items():  # as the report has it, and without secrets
+            self._put(name, value)
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -111,7 +125,7 @@ class ReportState(State):
         return self.words | {
             "pieces": list(self._pieces()),
             "facts": [
-                {"line": one.line, "source": one.source, "label": _label(one), "value": visible(one.value)}
+                {"line": one.line, "source": one.source, "label": _label(one), "value": self._value(one)}
                 for one in self.report.facts
             ],
             "choices": CHOICES,
@@ -119,19 +133,25 @@ class ReportState(State):
             "systems": self.options["system"],
             "verdict": {
                 "kind": self.result.kind,
-                "says": visible(self.result.sentence),
-                "ask": list(map(visible, self.result.ask)),
+                "says": self.sentence,
+                "ask": [masked(visible(one)) for one in self.result.ask],
             },
         }
 
     @property
     def sentence(self) -> str:
-        return visible(self.result.sentence)
+        return masked(visible(self.result.sentence))
+
+    def _value(self, fact: Fact) -> str:
+        """The value of a fact, or a mask in place of a secret."""
+        hidden = any(first < fact.end and fact.start < last for first, last in self._secrets)
+        named = masked(f"{fact.name}={fact.value}").removeprefix(f"{fact.name}=")
+        return MASK if hidden else visible(named)
 
     @property
     def table(self) -> Table:
         """Every fact with its place."""
-        rows = [(str(one.line or one.source), _label(one), visible(one.value)) for one in self.report.facts]
+        rows = [(str(one.line or one.source), _label(one), self._value(one)) for one in self.report.facts]
         return Table("What the report says", ("line", "what", "words"), rows)
 
     @property
@@ -187,3 +207,10 @@ def _settings(text: str) -> list[Fact]:
             raise InputError(f"{one!r} is no setting.", "Write NAME=VALUE, with commas between them.")
         facts.append(Fact("setting", value, name=name, source=GIVEN))
     return facts
+
+
+def _notes(text: str, target: str) -> tuple[CaseNote, ...]:
+    """The notes of the form. What stands before the first line `=== PATH` is a note of the expected file."""
+    first, *others = NOTE_HEAD.split(text)
+    pairs = [(target or "memory/note.md", first), *zip(others[::2], others[1::2], strict=True)]
+    return tuple(CaseNote(path=path, text=f"{body.strip()}\n") for path, body in pairs if body.strip())

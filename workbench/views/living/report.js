@@ -41,6 +41,7 @@ function reportReader(data, model, el) {
     system: choice("system", data.systems, "", (system) => change({ system })),
     happened: choice("what happened", data.happened.map(([name]) => name), "", (happened) => change({ happened })),
     parameters: textBox("settings", (parameters) => change({ parameters })),
+    notes: textBox("notes", (notes) => change({ notes }), [], { rows: 3, placeholder: "=== memory/tea.md\nThe text of the note." }),
   });
   function draw(next) {
     data = next;

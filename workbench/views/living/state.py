@@ -12,6 +12,7 @@ from functools import cache
 from inspect import get_annotations
 from typing import Any, ClassVar, TypeVar
 
+import numpy as np
 import traitlets
 
 from workbench.errors import InputError, WorkbenchError, unknown_name
@@ -191,8 +192,8 @@ class State(traitlets.HasTraits):
 
     def _put(self, name: str, value: Any) -> None:
         try:
-            super().__setattr__(name, value)
-        except traitlets.TraitError:
+            super().__setattr__(name, value.item() if isinstance(value, np.generic) else value)
+        except (traitlets.TraitError, OverflowError):
             raise RefusedError(f"{name} cannot be {value!r}.", self.allowed(name)) from None
 
     def check(self, name: str) -> None:

@@ -49,7 +49,7 @@ class SurvivalChart(Widget):
     system = setting(traitlets.Unicode())
 
     def __init__(self, evaluations: Sequence[Evaluation], index: Index, link: Link = True) -> None:
-        if not evaluations:
+        if not evaluations or not all(isinstance(one, Evaluation) for one in evaluations):
             raise InputError("The survival chart got no evaluation.", "Pass the result of evaluate().")
         super().__init__(systems=[one.pipeline.name for one in evaluations[:2]])
         self._by_system = {one.pipeline.name: one for one in evaluations}

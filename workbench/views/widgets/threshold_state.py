@@ -66,7 +66,7 @@ class ThresholdState(State):
     chunk = setting(traitlets.Unicode())
 
     def __init__(self, evaluations: Sequence[Evaluation], link: Link = True) -> None:
-        if not evaluations:
+        if not evaluations or not all(isinstance(one, Evaluation) for one in evaluations):
             raise InputError("The threshold lab got no evaluation.", "Pass the result of evaluate().")
         first = evaluations[0]
         floor = scores(first)
