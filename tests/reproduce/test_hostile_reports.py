@@ -117,6 +117,73 @@ def test_a_known_engine_is_asked_for_the_one_command_that_proves_it() -> None:
     assert "rebuilds the index" in other
 
 
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("search(query=\"the film 'Red Kettle'\")", "the film 'Red Kettle'"),
+        ("1. type `kettle` in the search box", "kettle"),
+        ('`memory_search("any query")` returns nothing', ""),
+        ("The `FirstRetriever `on a server or `SecondRetriever` on another one fails.", ""),
+        ("Server: `2026.7.1-2` in the search", ""),
+    ],
+)
+def test_a_question_has_its_own_marks_and_is_no_placeholder(text: str, question: str) -> None:
+    assert read(f"# Nothing comes back\n\n{text}\n").value("question") == question
+
+
+def test_a_comment_above_a_command_says_that_it_works() -> None:
+    text = '# Empty\n```bash\n# directly: works\n$ cd x && \\\n  qmd search "kettle" -n 4\n```\n'
+    assert [one.value for one in read(text).of("question that works")] == ["kettle"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "### Dify version\n\n1.7.2\n",
+        "### Versions\n\nChroma 1.7.2\nPython 3.9.13\n",
+        "### Version\n>=v1.7.2\n",
+        "I am using version 1.7.2, and each one before it does so.",
+    ],
+)
+def test_a_release_that_the_report_states_is_not_asked_for(text: str) -> None:
+    verdict = verdict_of(read(f"# Nothing comes back\n{text}"))
+    assert verdict.report.value("release") == "1.7.2"
+    assert "version" not in " ".join(verdict.ask)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("# One node fails\n**Error message**\n```\nTypeError: not supported\n```\n", "not a relevance bug"),
+        ("# Results are not sorted\n**Error message**\nNone\n", "needs"),
+        ("# Search is slow and returns irrelevant results\n", "needs"),
+        ("# A TypeError in the log, and irrelevant results\n", "needs"),
+        ("# A syntax error is swallowed: no results\nQuery: tea-time\n", "stand-in"),
+    ],
+)
+def test_an_error_is_the_answer_only_where_nothing_else_is_said(text: str, kind: str) -> None:
+    assert verdict_of(read(text)).kind == kind
+
+
+def test_nearer_results_of_a_larger_limit_ask_for_an_exact_search() -> None:
+    text = '# A larger n_results changes the distances\nunless I set n_results to 300:\n`query("kettle")`\n'
+    assert "exact" in verdict_of(read(text)).ask[0]
+
+
+def test_the_answer_has_a_line_five_lines_that_show_it_and_a_step(run: Run, tmp_path: Path) -> None:
+    settings = "".join(f"{name}: 0.{n}\n" for n, name in enumerate(("minScore", "alpha", "k1"), 2))
+    text = f"# No hits\nDify 1.7.2\nQuery: kettle\nExpected: a.md\n{settings}![x](y)\nBM25 in mode AND\n"
+    (tmp_path / "r.md").write_text(text, encoding="utf-8")
+    verdict, shown, step, _ = run("reproduce", tmp_path / "r.md").out.strip().split("\n\n")
+    assert verdict.startswith("Needs an answer: the report lacks the scores of each search and")
+    assert len(shown.splitlines()) <= 6
+    assert shown.splitlines()[-1] == "2 more lines: --details"
+    assert step.startswith("Next, find out, or ask whoever reported it:\n> ")
+    details = run("reproduce", tmp_path / "r.md", "--details").out
+    assert len(details) > len(shown)
+    assert "more line" not in details
+
+
 def test_ten_megabytes_are_refused_by_the_command_in_a_sentence(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "report.md"
     file.write_text(HEAD + "x" * 10_000_000)

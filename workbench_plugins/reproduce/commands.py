@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.app import AsJson
+from workbench.cli.app import AsJson, Details
 from workbench.cli.output import print_error, print_output
 from workbench.errors import InputError
 from workbench.memory.files import read_input
-from workbench.safe_text import one_line
+from workbench.safe_text import counted, one_line
 from workbench.systems.catalogue import SYSTEMS
 from workbench_plugins.cases.commands import Out, Overwrite
 from workbench_plugins.cases.making import file_name
 from workbench_plugins.cases.model import CaseNote, save_case
-from workbench_plugins.reproduce.facts import GIVEN, Fact, System
+from workbench_plugins.reproduce.facts import GIVEN, KINDS, Fact, System
 from workbench_plugins.reproduce.judge import proposed
 from workbench_plugins.reproduce.reading import read_report
 from workbench_plugins.reproduce.report_patterns import WORDS
-from workbench_plugins.reproduce.verdicts import Verdict, verdict_of
+from workbench_plugins.reproduce.verdicts import NEEDS, STAND_IN, Verdict, verdict_of
 
 LARGEST = 4_000_000
 """Bytes of a report."""
-MOST_SHOWN = 30
-"""Facts that are printed; all are in the data."""
+MOST_SHOWN = 5
+"""Lines that show the verdict; --details prints all."""
+
+NAMED = ("symptom", "mechanism", "outside")
+"""The kinds of facts whose name says more than their words."""
+BEGUN = {NEEDS: "If you know it, or", STAND_IN: "To run the program itself, or if"}
+"""How the line on corrections begins, for the verdicts that are more than a misread fact away."""
 
 Question = Annotated[str, typer.Option(help="The question that fails, where another one was read.")]
 Target = Annotated[str, typer.Option(help="The file that should be in the answer.")]
@@ -55,6 +61,7 @@ def reproduce(
             help="MODEL@URL of an OpenAI-compatible server that may propose facts; it gets the text."
         ),
     ] = "",
+    details: Details = False,
     as_json: AsJson = False,
 ) -> None:
     """Read a pasted bug report and say what can be said. Exit codes: 0, 1, and 10, 11, 12 (docs/reports.md).
@@ -81,7 +88,7 @@ def reproduce(
     if verdict.case is not None:
         file = save_case(verdict.case, out or Path(file_name(verdict.case)), overwrite)
     name = "report" if str(issue) == "-" else one_line(issue.name)
-    print_output(verdict_data(verdict, file) if as_json else reply(verdict, name), as_json)
+    print_output(verdict_data(verdict, file) if as_json else reply(verdict, name, details), as_json)
     if file is not None:
         print_error(f"Run it: workbench case run {file}")
     raise typer.Exit(verdict.exit_code)
@@ -144,22 +151,50 @@ def _fact(one: Fact) -> dict[str, Any]:
     }
 
 
-def reply(verdict: Verdict, file: str) -> str:
-    """The verdict, what it rests on, each fact with its line, and what to send back."""
+def reply(verdict: Verdict, file: str, details: bool = False) -> str:
+    """The verdict, what it rests on, and the next step; with `details`, each fact on a line of its own."""
     report = verdict.report
-    parts = [verdict.sentence, *verdict.more[:5], ""]
-    parts += [_line(one, file) for one in report.facts[:MOST_SHOWN]]
-    if len(report.facts) > MOST_SHOWN:
-        parts.append(f"{len(report.facts) - MOST_SHOWN} more facts; --json has all.")
-    if report.candidates and not report.of("question"):
-        parts += ["", "Perhaps (give it with --question):"]
-        parts += [_line(one, file) for one in report.candidates if one.kind == "question"]
+    asked = [one for one in report.candidates if one.kind == "question" and not report.of("question")]
+    rests = [*verdict.more, *_by_kind(report.facts, file), *(_line(one, file, "perhaps ") for one in asked)]
+    if details:
+        rests = [*verdict.more, *(_line(one, file) for one in (*report.facts, *report.candidates))]
+    shown = rests if details else rests[:MOST_SHOWN]
+    parts = [verdict.sentence, "", *shown] if shown else [verdict.sentence]
+    if len(rests) > len(shown):
+        parts.append(f"{counted(len(rests) - len(shown), 'more line')}: --details")
     if verdict.ask:
-        parts += ["", "To send back:", *(f"> {one_line(one)}" for one in verdict.ask)]
-    parts += ["", "To correct it: --question, --target, --system, --happened, --set NAME=VALUE, --note FILE."]
+        parts += [
+            "",
+            "Next, find out, or ask whoever reported it:",
+            *(f"> {one_line(one)}" for one in verdict.ask),
+        ]
+    wrong = (
+        "If you know it, or something was misread" if verdict.kind == NEEDS else "If something was misread"
+    )
+    parts += ["", f"{wrong}: --question, --target, --system, --happened, --set NAME=VALUE, --note FILE."]
     return "\n".join(parts)
 
 
-def _line(one: Fact, file: str) -> str:
-    name = f" ({one.name})" if one.name and one.name != one.value else ""
-    return f'{one.where(file)}: {one.kind}{name}: "{one_line(one.value)[:200]}"'
+def _by_kind(facts: Sequence[Fact], file: str) -> Iterator[str]:
+    """A line for each kind of fact, with the place of the first one, in the order of KINDS."""
+    released = any(one.kind == "release" for one in facts)
+    for kind in KINDS:
+        some = [one for one in facts if one.kind == kind]
+        if kind in NAMED:
+            some = list({one.name: one for one in reversed(some)}.values())[::-1]
+        if some and not (kind == "engine" and released):
+            yield f"{some[0].where(file)}: {kind}: {', '.join(dict.fromkeys(map(_value, some)))}"
+
+
+def _value(one: Fact) -> str:
+    said = one_line(one.value)[:200]
+    if one.kind == "setting":
+        return f"{one.name}={said}"
+    if one.kind in NAMED:
+        return f'{one.name}, "{said}"'
+    name = f" ({one.name})" if one.name and one.name != one.value and one.kind != "note" else ""
+    return f'"{said}"{name}'
+
+
+def _line(one: Fact, file: str, before: str = "") -> str:
+    return f"{one.where(file)}: {before}{one.kind}: {_value(one)}"

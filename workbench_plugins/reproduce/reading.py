@@ -29,6 +29,8 @@ from workbench_plugins.reproduce.verdict_facts import Scored, number, results_of
 MOST_NOTES, MOST_OF_A_KIND = 40, 5
 LONGEST_ANSWER = 200
 """Characters of the answer below a form's heading that are read."""
+COMMENTS = ("#", "//", "--")
+"""What begins a comment in code, which says what the next line does."""
 FOLLOWING = 4
 """Lines after a question in which its outcome may stand."""
 
@@ -110,10 +112,11 @@ def _written(text: str) -> Iterator[str]:
     """The questions that a piece of code or a command asks in quotation marks, which a shell may escape."""
     text = re.sub(r"\\(?=[\"'])", "", text)
     for expression in WORDS["written"]:
-        found = (
-            one for one in pattern(expression).finditer(text) if not form("compiled").match(text, one.end())
-        )
-        yield from (one.groups()[-1] for one in found)
+        for found in pattern(expression).finditer(text):
+            mark, *_, said = found.groups()
+            closes = mark == "`" and mark in said  # the first mark ends another quotation
+            if not (closes or form("compiled").match(text, found.end())):
+                yield said
     yield from (unquote_plus(one[1]) for one in pattern(WORDS["address"]).finditer(text))
 
 
@@ -239,7 +242,9 @@ def _clean(text: str) -> str:
         return ""
     begun = re.match(r"""[\s*_]*(?:"([^"]{2,})"|`([^`]{2,})`|“([^”]{2,})”|'([^']{2,})'(?=\W|$))""", text)
     text = next(filter(None, begun.groups())) if begun else re.sub(r"^[-*+]\s+", "", text)
-    cleaned = text.strip(MARKS + ".,;")
+    cleaned, bare = text.strip(MARKS + ".,;"), text.strip(" *_.,;")
+    if bare[-1:] in tuple("'\"`") and not bare.startswith(bare[-1]) and cleaned.count(bare[-1]) % 2:
+        cleaned += bare[-1]  # it closes a quotation inside
     said = {one.lower() for one in unicode_words(cleaned)}
     if (
         len(cleaned) < 2
@@ -268,6 +273,12 @@ def _outcome(lines: Sequence[Line], asked: Sequence[Asked], line: Line, end: int
     later = min((one.place[0] for one in asked if one.line is line and one.place[0] >= end), default=None)
     texts = [line.text[end:later]]
     place = lines.index(line)
+    above = (one for one in reversed(lines[max(0, place - FOLLOWING) : place]) if one.block == line.block)
+    for one in above if line.code else ():
+        if one.number in others:
+            break
+        if one.text.startswith(COMMENTS):
+            texts.append(one.text)
     for below in lines[place + 1 : place + 1 + FOLLOWING] if later is None else ():
         if below.number in others or aside(below) or below.heading != line.heading:
             break
@@ -386,13 +397,24 @@ def _named_in(lines: Sequence[Line], kind: str) -> Iterator[Fact]:
     """The mechanisms that a report names, or what says that it is not about ranking."""
     for name, told in WORDS[kind].items():
         words, found = pattern(told["words"]), 0
-        for one in lines[:1] if told.get("title_only") else lines:
+        for one in _where(lines, told):
             said = words.search(one.text)
             if said and not _proposed(one) and not _negated(one, said.start(), "denied"):
                 yield fact(kind, one, said.span(), name=name)
                 found += 1
             if found == 2:
                 break
+
+
+def _where(lines: Sequence[Line], told: dict[str, Any]) -> Sequence[Line]:
+    """The lines in which words of a kind count: all, or the title and what a section quotes."""
+    if not told.get("title_only"):
+        return lines
+    section = pattern(told.get("section", "(?!)"))
+    return [
+        *lines[:1],
+        *(one for one in lines[1:] if one.code and section.fullmatch(one.heading[:LONGEST_ANSWER])),
+    ]
 
 
 def _proposed(line: Line) -> bool:
@@ -402,13 +424,16 @@ def _proposed(line: Line) -> bool:
 
 # The system, its settings, and what it showed
 
+Told = tuple[Line, re.Match[str]]
+"""A line, and what an expression finds in it."""
+
 
 def system_of(lines: Sequence[Line]) -> tuple[list[Fact], System]:
     """The program and its release, and the system here that answers as it does.
 
     The title counts more than other lines, and a release more than a name.
     """
-    best: tuple[int, Any, Line, re.Match[str], tuple[Line, re.Match[str]] | None] | None = None
+    best: tuple[int, Any, Line, re.Match[str], Told | None] | None = None
     for engine in WORDS["engine"]:
         words = pattern(engine["words"])
         named = [(one, said) for one in lines if (said := words.search(one.text))]
@@ -418,18 +443,30 @@ def system_of(lines: Sequence[Line]) -> tuple[list[Fact], System]:
         told = [(one, got) for one in lines if (got := re.search(release, one.text))]
         close = pattern(f"{engine['words']}|version|release")
         near = [one for one in told if close.search(one[0].text)] or (
-            told if engine["name"] == "OpenClaw" else []
+            told
+            if engine["name"] == "OpenClaw"
+            else _released(lines, engine["words"], engine.get("release", ""))
         )
         weight = 10 * (named[0][0] is lines[0]) + min(len(named), 9) + 3 * bool(near)
         if best is None or weight > best[0]:
             best = weight, engine, *named[0], near[0] if near else None
     if best is None:
-        return [], System()
+        return [fact("release", one, got.span(1)) for one, got in _released(lines)[:1]], System()
     _, engine, line, said, named_release = best
     facts = [fact("engine", line, said.span(), name=engine["name"])]
     if named_release:
         facts.append(fact("release", named_release[0], named_release[1].span(1), name=engine["name"]))
     return facts, _system(engine, facts[-1].value if named_release else "", lines)
+
+
+def _released(lines: Sequence[Line], name: str = "", release: str = "") -> list[Told]:
+    """The release below the heading of a form that asks for it, or in a sentence with *using version*."""
+    heading = pattern(rf"\W*(?:(?:{name or 'the'})\W+)?(?:versions?|release)\W*")
+    asked = [one for one in lines if not one.code and heading.fullmatch(one.heading[:LONGEST_ANSWER])]
+    written = re.compile(release) if release else form("release")
+    found = [(one, got) for one in asked[:1] if (got := written.search(one.text))]
+    prose = [one for one in lines if not one.code]
+    return found or [(one, got) for one in prose if (got := form("using_release").search(one.text))][:1]
 
 
 def _system(engine: dict[str, Any], release: str, lines: Sequence[Line]) -> System:
@@ -450,11 +487,10 @@ def _system(engine: dict[str, Any], release: str, lines: Sequence[Line]) -> Syst
     fusions: dict[str, str] = engine.get("fusions", {})
     for words, system in fusions.items():
         if any(pattern(words).search(one.text) for one in lines):
-            return System(system, name, False, f"of {name}, the fusion alone is known here")
+            return System(system, name, False, f"of {name}, the fusion alone can be run here")
     system = engine["system"] if engine["system"] in SYSTEMS and not fusions else ""
-    return System(
-        system, name, False, f"the report names {name} without a release or a fusion that is known here"
-    )
+    near = f"; the system of its kind here is {system} (--system {system})" if system else ""
+    return System(system, name, False, f"{name} {release or 'itself'} cannot be run here{near}")
 
 
 def _numbers(release: str) -> tuple[int, ...]:

@@ -160,7 +160,7 @@ class ReportState(State):
             "from workbench_plugins.reproduce.reading import read_report\n"
             "from workbench_plugins.reproduce.verdicts import verdict_of\n\n"
             "# `text` is the report; workbench reproduce has an option for each correction.\n"
-            "print(verdict_of(read_report(text)).says)"
+            "print(verdict_of(read_report(text)).sentence)"
         )
 
     def _pieces(self) -> list[dict[str, Any]]:

@@ -58,6 +58,10 @@ NEUTRAL: list[str] = WORDS["memories"]["neutral"]
 """Sentences that have nothing to do with a question."""
 
 
+DISTANCES = re.compile(r"\bdistances?\b", re.IGNORECASE)
+"""Where more results bring nearer ones, an exact search says whether the index is what misses them."""
+
+
 @dataclass(frozen=True)
 class Verdict:
     """What can be said of a report: a kind, a sentence, more sentences, and a case if there is one.
@@ -87,14 +91,10 @@ def verdict_of(report: Report) -> Verdict:
         return outside
     if decided := next((one for one in checks if one.kind), None):
         return _decided(decided, report, checks)
-    ran = _ran(report)
-    if ran and ran.kind != NEEDS:
-        return replace(ran, more=(*ran.more, *_sentences(checks)))
-    if shown := _stand_in(report):
-        return replace(shown, more=(*shown.more, *(ran.more if ran else ()), *_sentences(checks)))
-    if ran:
-        return replace(ran, more=(*ran.more, *_sentences(checks)))
-    return replace(needs(report), more=_sentences(checks))
+    ran = _ran(report) or needs(report)
+    shown = _stand_in(report) if ran.kind == NEEDS else None
+    verdict = replace(shown, more=(*shown.more, *ran.more)) if shown else ran
+    return replace(verdict, more=(*verdict.more, *_sentences(checks)))
 
 
 def _decided(check: Check, report: Report, checks: Sequence[Check]) -> Verdict:
@@ -130,29 +130,49 @@ def _asked_as(report: Report, one: Fact) -> str:
 
 def needs(report: Report, said: str = "") -> Verdict:
     """What is missing for a verdict, and the questions to send back."""
-    ask = [said] if said else []
-    if not report.of("question") and not said:
+    if said:
+        return Verdict(NEEDS, f"{HEADLINES[NEEDS]}: {said.rstrip('?')}.", report, ask=(said,))
+    missing = dict(_missing(report)) or {
+        "the embedding model": "Which embedding model is it, and which score has this note in the vector "
+        "search alone?"
+    }
+    names = " and ".join(filter(None, (", ".join(list(missing)[:-1]), list(missing)[-1])))
+    here = f"{report.system.why[0].upper()}{report.system.why[1:]}." if report.system.why else ""
+    why = (here,) if here and report.value("release") else ()
+    return Verdict(
+        NEEDS, f"{HEADLINES[NEEDS]}: the report lacks {names}.", report, why, tuple(missing.values())
+    )
+
+
+def _missing(report: Report) -> Iterator[tuple[str, str]]:
+    """The facts that a report lacks, each with the question that asks for it."""
+    asked, release = report.of("question"), report.value("release")
+    if not asked:
         image = next((one.line for one in report.of("image")), 0)
         where = f" It may be in the picture of line {image}: please type it." if image else ""
-        ask.append(f"Which words exactly did you search for, and which file or text should have come?{where}")
+        yield (
+            "the question",
+            f"Which words exactly did you search for, and which file or text should have come?{where}",
+        )
     if not report.symptom:
-        ask.append("What came instead: nothing, another file first, or unrelated results?")
-    if not report.system.exact and not said:
-        version = report.value("release")
+        yield "what came", "What came instead: nothing, another file first, or unrelated results?"
+    if report.symptom == "limit" and DISTANCES.search(report.text):
+        yield "an exact search", WORDS["outside"]["approximate"]["ask"]
+    if not report.system.exact and not release:
         named = f"You name {report.system.engine}. " if report.system.engine else ""
-        ask.append(
-            f"{named}Which version is it, and with which search settings (mode, threshold, limit, weights)?"
-            if not version
-            else f"{named}{version} cannot be run here. Can you show the scores of each leg?"
+        yield (
+            "the version with its settings",
+            f"{named}Which version is it, and with which search settings (mode, threshold, limit, weights)?",
         )
-    if report.of("question") and report.symptom in ("missing", "order", "limit") and not report.notes:
-        ask.append(
-            "Can you paste the text of the note that should have come, and of the one that came instead?"
+    elif not report.system.exact:
+        yield (
+            "the scores of each search",
+            "Please show the five best results of the vector search alone and of the keyword search alone, "
+            "with their scores.",
         )
-    if not ask:
-        ask.append("Which embedding model is it, and which score has this note in the vector search alone?")
-    missing = said or f"{counted(len(ask), 'fact')} missing"
-    return Verdict(NEEDS, f"Needs an answer: {missing.rstrip('?')}.", report, ask=tuple(ask))
+    if asked and report.symptom in ("missing", "order", "limit") and not report.notes:
+        other = "" if report.symptom == "missing" else ", and of the one that came instead"
+        yield "the text of the note", f"Can you paste the text of the note that should have come{other}?"
 
 
 def _outside(report: Report, checks: Sequence[Check]) -> Verdict | None:
@@ -166,8 +186,11 @@ def _outside(report: Report, checks: Sequence[Check]) -> Verdict | None:
     if not said or (mechanisms and not titled) or any(not one.line for one in report.of("question")):
         return None
     one = (titled or said)[0]
-    if one.name in ("speed", "error") and report.symptom and one.line != first and not titled:
-        return None
+    if one.name in ("speed", "error") and report.symptom:
+        crash = one.name == "error" and report.symptom == "missing"  # a crash returns nothing, too
+        same = report.of("mechanism") if crash else [*report.of("mechanism"), *report.of("symptom")]
+        if any(fact.line == one.line for fact in same) or (one.line != first and not titled):
+            return None  # the same line says what was returned, or why
     told = WORDS["outside"][one.name]
     where = f"line {one.line} says “{one.value}”"
     command = told.get("commands", {}).get(report.system.engine)
@@ -195,10 +218,14 @@ def _stand_in(report: Report) -> Verdict | None:
             case = None
         says = (
             f"{HEADLINES[STAND_IN]}: line {one.line} says “{one.value}”, and the specimen {shown.name} shows "
-            f"a mechanism that does this. {shown.mechanism}"
+            "a mechanism that does this."
         )
         sides = " ".join(f"{name}: {_answer(answer)}." for name, _, answer, _ in run.by_side)
-        more = (f"{shown.world}; {shown.expected}. {sides}", f"Run it: workbench museum {shown.name}")
+        more = (
+            shown.mechanism,
+            f"{shown.world}; {shown.expected}. {sides}",
+            f"Run it: workbench museum {shown.name}",
+        )
         return Verdict(STAND_IN, says, report, more, case=case)
     return None
 
