@@ -65,7 +65,7 @@ def ended(command: Sequence[str], log: Path, most: float = 3 * MOST_SECONDS) -> 
         sys.argv = ["workbench", *command]
         code = 70
         try:
-            cli.main(cli.app)
+            cli.main()
             code = 0
         except SystemExit as error:
             code = error.code if isinstance(error.code, int) else int(error.code is not None)

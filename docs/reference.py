@@ -26,6 +26,8 @@ from benchmarks import languages
 from benchmarks.recording.shipped import Asked, ours, random_lists
 from tests.fusion_packages import pairs
 from workbench import cli
+from workbench.cli.app import app
+from workbench.cli.entry import OWN_MISTAKE
 from workbench.errors import InputError, ProviderError, StorageError
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.catalogue import SYSTEMS
@@ -43,7 +45,7 @@ EXIT_CODES = {
     InputError.exit_code: "the input cannot be used",
     StorageError.exit_code: "the storage fails (disk full, locked, damaged); nothing stored is lost",
     ProviderError.exit_code: "an embedding provider fails",
-    cli.OWN_MISTAKE: "a mistake in the workbench",
+    OWN_MISTAKE: "a mistake in the workbench",
     130: "interrupted with Ctrl-C",
 }
 NOTES = {
@@ -107,7 +109,7 @@ def row(*cells: str) -> str:
 
 def root_command() -> Any:
     """The command line with all of its commands loaded."""
-    root: Any = typer.main.get_command(cli.app)
+    root: Any = typer.main.get_command(app)
     _load_commands(root)
     return root
 

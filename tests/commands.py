@@ -13,6 +13,7 @@ import pytest
 import typer
 
 from workbench import cli
+from workbench.cli.app import app
 
 PROJECT = Path(__file__).parent.parent
 
@@ -37,7 +38,7 @@ Run = Callable[..., Outcome]
 
 
 def runner(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: typer.Typer = cli.app
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: typer.Typer = app
 ) -> Run:
     """The command line, or a script's, in this process: `run("search", "tea", "--memory", folder)`."""
 

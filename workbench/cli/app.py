@@ -19,7 +19,7 @@ import typer.main
 from typer.models import CommandInfo
 
 from workbench.cli.commands import HEADINGS, Row, row_named, rows, rows_of
-from workbench.cli.output import print_error, print_output
+from workbench.cli.output import print_error, print_output, telling_of_interruption
 from workbench.cli.typed import MeantParser, after_the_command, check_command
 from workbench.errors import InputError
 from workbench.safe_text import counted
@@ -41,6 +41,14 @@ class Commands(typer.core.TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         row = None if " " in cmd_name else row_named(cmd_name)
         return None if row is None else command_of(row)
+
+    def make_context(self, info_name: str | None, args: list[str], *others: Any, **extra: Any) -> Any:
+        with telling_of_interruption():
+            return super().make_context(info_name, args, *others, **extra)
+
+    def invoke(self, ctx: Any) -> Any:
+        with telling_of_interruption():
+            return super().invoke(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         params: list[Any] = self.get_params(ctx)

@@ -23,7 +23,7 @@ from workbench.cli.app import (
     workers_at,
 )
 from workbench.cli.commands import command_function
-from workbench.cli.output import print_error, print_output, telling_of_interruption
+from workbench.cli.output import print_error, print_output
 from workbench.errors import InputError, Interrupted
 from workbench.safe_text import one_line
 from workbench.tables import Block, Fold, Part
@@ -198,12 +198,11 @@ def index(
     from workbench.memory.sync import index_folder
 
     started = time.perf_counter()
-    with telling_of_interruption():
-        try:
-            embedder, given = options.prepared(context, folder, store, rebuild, download)
-        except KeyboardInterrupt:
-            raise Interrupted("Interrupted before anything was written: an index is as it was.") from None
-    with telling_of_interruption(), workers_at(cluster) as workers:
+    try:
+        embedder, given = options.prepared(context, folder, store, rebuild, download)
+    except KeyboardInterrupt:
+        raise Interrupted("Interrupted before anything was written: an index is as it was.") from None
+    with workers_at(cluster) as workers:
         embeds = embedder
         if workers is not None:
             from workbench_plugins.stores.cluster import on_cluster

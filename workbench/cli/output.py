@@ -60,11 +60,12 @@ def print_address(address: str) -> None:
 
 @contextmanager
 def telling_of_interruption() -> Iterator[None]:
-    """Prints what the interrupted work inside the block has kept; Ctrl-C then ends the command as usual."""
+    """Prints a sentence when Ctrl-C interrupts the block: what is kept, or that there is no answer."""
     try:
         yield
-    except Interrupted as interruption:
-        print_error(str(interruption))
+    except KeyboardInterrupt as interruption:
+        kept = str(interruption) if isinstance(interruption, Interrupted) else ""
+        print_error(kept or "Interrupted: the command has not finished, and there is no answer.")
         raise
 
 

@@ -25,7 +25,7 @@ from workbench.cli.app import (
 )
 from workbench.cli.memory import Folder, IndexingOptions, say_left_out
 from workbench.cli.output import print_error, print_output, say
-from workbench.errors import InputError, WorkbenchError, install_extra
+from workbench.errors import InputError, Interrupted, WorkbenchError, install_extra
 
 if TYPE_CHECKING:
     from workbench_plugins.agent.tool_contracts import Answer
@@ -186,10 +186,13 @@ def serve(
             install_extra("agent"),
         ) from None
     with options.tools(cases=cases) as tools:
-        if http:
-            server.serve_http(tools, host, port)
-        else:
-            server.serve_stdio(tools)
+        try:
+            if http:
+                server.serve_http(tools, host, port)
+            else:
+                server.serve_stdio(tools)
+        except KeyboardInterrupt:
+            raise Interrupted("Stopped.") from None
 
 
 def watch(

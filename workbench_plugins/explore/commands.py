@@ -19,6 +19,7 @@ from workbench.cli.app import (
 )
 from workbench.cli.lab import check_installed, serve
 from workbench.cli.output import print_error
+from workbench.errors import Interrupted
 
 
 def _labelled(memory: str) -> Any:
@@ -69,4 +70,7 @@ def explore(
         with ThreadPoolExecutor(1) as beside:
             beside.submit(index.embedder.embed, ["ready"], "query")
             from workbench_plugins.explore.page_server import serve_page
-        serve_page(index, _labelled(memory), questions, port, ready)
+        try:
+            serve_page(index, _labelled(memory), questions, port, ready)
+        except KeyboardInterrupt:
+            raise Interrupted("Stopped.") from None
