@@ -70,6 +70,19 @@ def test_one_changed_bit_anywhere_changes_no_answer_in_silence(home: Home, tmp_p
     assert said > 100
 
 
+@pytest.mark.parametrize("at", [0, 4, 15, 16, 18, 20, 21, 60, 68, 71, 90, 105, 3_000])
+def test_a_changed_bit_of_the_first_page_is_said_by_a_search_and_by_the_doctor(home: Home, at: int) -> None:
+    home.sync()
+    with Store.open(home.file) as store:
+        store.settle()
+    flipped(home.file.resolve(), at, 2)
+    said = pytest.raises(DamagedError, match=r"is damaged: .*\n.*workbench index FOLDER --rebuild")
+    with said, home.opened() as index:
+        everything(index)
+    (fault,) = faults(read_store(home.file))
+    assert (fault.kind, fault.repair) == ("damaged", "workbench index FOLDER --rebuild")
+
+
 @pytest.mark.parametrize("table", ["chunks", "chunks_fts_data", "chunks_vec_vector_chunks00", "documents"])
 def test_a_changed_bit_of_any_table_names_the_command_that_mends_it(home: Home, table: str) -> None:
     home.sync()

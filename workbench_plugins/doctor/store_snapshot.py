@@ -33,7 +33,8 @@ from workbench.memory.store.sqlite.database import (
     CHECKSUM_BYTES,
     WRONG_CHECKSUM,
     checksum_vfs,
-    wrong_checksum,
+    has_a_wrong_page,
+    is_marked,
 )
 from workbench.memory.store.sqlite.place import words_file
 from workbench.records import Chunk
@@ -177,13 +178,15 @@ def _texts(rows: Iterable[tuple[Any, Any]]) -> dict[str, str]:
 
 
 def _ours(file: Path) -> StoreSnapshot | None:
-    with reading(file) as db:
-        try:
-            if not {"documents", "embedding_cache"} <= _tables(db):
-                return None
-        except apsw.IOError as error:
-            return _with_a_wrong_page(str(file), error)
-        found = ours(db, str(file))
+    try:
+        with reading(file) as db:
+            if not has_a_wrong_page(db) and not {"documents", "embedding_cache"} <= _tables(db):
+                return None  # no other program's file has checksums
+            found = ours(db, str(file))
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        if not is_marked(file):
+            raise
+        return _damaged(str(file), str(error))
     return replace(found, problems=[*found.problems, *_words_problems(words_file(file))])
 
 
@@ -198,11 +201,9 @@ def _words_problems(file: Path) -> list[str]:
         return [f"{file.name}: {WRONG_CHECKSUM}"]
 
 
-def _with_a_wrong_page(name: str, error: apsw.IOError) -> StoreSnapshot:
-    """All that is known of an index with a page that is not as it was written. Raises any other error."""
-    if not wrong_checksum(error):
-        raise error
-    return _snapshot(name, "ours", REBUILD.format("FOLDER"), (), problems=[WRONG_CHECKSUM])
+def _damaged(name: str, problem: str) -> StoreSnapshot:
+    """All that is known of an index whose pages are not as they were written."""
+    return _snapshot(name, "ours", REBUILD.format("FOLDER"), (), problems=[problem])
 
 
 def ours(db: apsw.Connection, name: str) -> StoreSnapshot:
@@ -210,10 +211,9 @@ def ours(db: apsw.Connection, name: str) -> StoreSnapshot:
 
     Of a file with a page that is not as it was written, only that problem is read.
     """
-    try:
-        broken = [one for (one,) in _rows(db, "PRAGMA integrity_check") if one != "ok"]
-    except apsw.IOError as error:
-        return _with_a_wrong_page(name, error)
+    if has_a_wrong_page(db):
+        return _damaged(name, WRONG_CHECKSUM)
+    broken = [one for (one,) in _rows(db, "PRAGMA integrity_check") if one != "ok"]
     known = dict(_rows(db, "SELECT key, value FROM meta"))
     settings, rules = (json.loads(known.get(key) or "{}") for key in ("settings", "file_rules"))
     rows = _rows(db, OUR_CHUNKS)

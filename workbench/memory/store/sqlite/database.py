@@ -105,6 +105,33 @@ def wrong_checksum(error: apsw.Error) -> bool:
     return getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA
 
 
+def is_marked(path: Path) -> bool:
+    """Whether the bytes of a file say that it is an index, also where SQLite cannot read them."""
+    with path.open("rb") as file:
+        return file.read(72)[68:] == APPLICATION_ID.to_bytes(4, "big")
+
+
+def has_lost_checksums(db: apsw.Connection) -> bool:
+    """Whether an index file of this version says that its pages have no checksums."""
+    ours = (db.pragma("application_id"), db.pragma("user_version")) == (APPLICATION_ID, VERSION)
+    return ours and db.reserve_bytes("main") != CHECKSUM_BYTES
+
+
+def has_a_wrong_page(db: apsw.Connection) -> bool:
+    """Whether any page of the file is not the page that was written; False for a file without checksums."""
+    try:
+        if has_lost_checksums(db):
+            return True
+        size = db.pragma("page_size")
+        for page in range(db.pragma("page_count")):
+            db.read("main", 0, page * size, size)  # the file layer checks what it reads
+    except apsw.IOError as error:
+        if not wrong_checksum(error):
+            raise
+        return True
+    return False
+
+
 @cache
 def checksum_vfs() -> str:
     """The name of the file layer that writes and checks the checksums of pages; it is loaded once.

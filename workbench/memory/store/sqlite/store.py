@@ -191,8 +191,8 @@ class Store(IndexStore):
             ours = self.db.pragma("application_id") == database.APPLICATION_ID
         except (apsw.NotADBError, apsw.CorruptError):
             ours = False
-        if not ours and is_default_place(self.path):
-            raise self.damaged("it is not a workbench index")
+        if not ours and (is_default_place(self.path) or database.is_marked(self.path)):
+            raise self.damaged("its beginning is not that of a workbench index")
         if not ours:
             raise InputError(
                 f"{self.path} is not a workbench index.",
@@ -205,8 +205,7 @@ class Store(IndexStore):
                 f"{database.WITHOUT_CHECKSUMS} and {database.VERSION}.",
                 "Build it again: workbench index FOLDER --rebuild",
             )
-        checksums = self.db.reserve_bytes("main") == database.CHECKSUM_BYTES
-        if version == database.VERSION and not checksums:
+        if database.has_lost_checksums(self.db):
             raise self.damaged("its pages have lost their checksums")
         settings = self.settings
         check_dimensions(settings)
