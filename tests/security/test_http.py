@@ -207,26 +207,28 @@ def test_a_long_body_a_stream_without_end_and_what_is_no_json_rpc_are_refused(fo
 
 
 class Gate(ToyEmbedder):
-    """An embedder whose questions wait until the gate is opened; it counts them."""
+    """An embedder whose questions that begin with `held` wait until the gate is opened; it counts them."""
 
-    def __init__(self) -> None:
+    def __init__(self, held: str = "") -> None:
         super().__init__(world.AXES)
+        self.held = held
         self.opened, self.arrived = threading.Event(), threading.Semaphore(0)
         self.asked: list[str] = []
 
     def embed(self, texts: Sequence[str], role: Role) -> Embedded:
-        self.asked += texts
-        self.arrived.release()
-        assert self.opened.wait(DEADLINE)
+        if texts[0].startswith(self.held):
+            self.asked += texts
+            self.arrived.release()
+            assert self.opened.wait(DEADLINE)
         return super().embed(texts, role)
 
 
 @contextmanager
-def asking(port: int, gate: Gate, count: int) -> Iterator[None]:
-    """So many searches are under way, two of them at once, and the gate opens at the end."""
+def asking(port: int, gate: Gate, count: int, tool: str = "memory_search", **given: str) -> Iterator[None]:
+    """So many calls are under way, two of them at once, and the gate opens at the end."""
     with ThreadPoolExecutor(count) as threads:
         for number in range(count):
-            threads.submit(call, port, "memory_search", {"query": f"tea {number}"})
+            threads.submit(call, port, tool, {"query": f"tea {number}", **given})
         try:
             assert all(gate.arrived.acquire(timeout=DEADLINE) for _ in range(2))
             yield
@@ -247,6 +249,19 @@ def test_two_searches_run_at_once_and_a_file_is_read_meanwhile(folder: Path, two
         assert call(port, "memory_get", {"path": "memory/tea.md"}).status_code == 200
         assert len(gate.asked) == 2
     assert sorted(gate.asked) == [f"tea {number}" for number in range(6)]
+
+
+@pytest.mark.parametrize("tool", ["memory_explain", "memory_diagnose"])
+def test_a_client_is_answered_while_what_takes_long_runs_for_others(
+    tool: str, folder: Path, two_searches: None
+) -> None:
+    gate = Gate(held="tea")
+    with over(folder, embedder=gate) as tools, running(tools) as port:
+        with asking(port, gate, 6, tool, path="memory/tea.md"):
+            assert all(searches(port, 4))
+            assert call(port, "memory_get", {"path": "memory/tea.md"}).status_code == 200
+            assert len(gate.asked) == 2
+        assert set(gate.asked) >= {f"tea {number}" for number in range(6)}
 
 
 class Leaving(BoundedConnection):

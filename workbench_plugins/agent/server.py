@@ -169,11 +169,13 @@ def memory_server(tools: AgentTools) -> Server[Any]:
     async def list_tools(_: Any, __: Any) -> ListToolsResult:
         return listed
 
-    # Requests wait here, and not in threads: a search never holds up the reading of a file.
-    searches, readings = (anyio.CapacityLimiter(side_by_side()) for _ in range(2))
+    # Requests wait here, and not in threads. What takes long, such as a diagnosis, never holds up a search,
+    # and a search never holds up the reading of a file.
+    longer, searches, readings = (anyio.CapacityLimiter(side_by_side()) for _ in range(3))
+    limiters = {"memory_search": searches, "memory_get": readings}
 
     async def call_tool(_: Any, params: CallToolRequestParams) -> CallToolResult:
-        limiter = readings if params.name == "memory_get" else searches
+        limiter = limiters.get(params.name, longer)
         try:
             answer = await to_thread.run_sync(
                 tools.call, params.name, params.arguments or {}, limiter=limiter

@@ -180,7 +180,7 @@ class AgentTools:
         self._is_folder = folder is not None
         read_from = folder or self.workspace
         self._root = None if read_from is None else memory_root(read_from)
-        self._pool = IndexPool(self._open, side_by_side())
+        self._pool = IndexPool(self._open, 2 * side_by_side())  # searches, and beside them what takes longer
 
     def __enter__(self) -> AgentTools:
         return self
