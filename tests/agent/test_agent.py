@@ -337,24 +337,27 @@ def test_an_explanation_says_that_its_file_has_changed_since_it_was_indexed(fold
     assert all(one.endswith(command) for one in (said, other, stale))
 
 
-def test_the_floor_is_calibrated_on_the_labels_of_the_memory(
+def test_the_floor_is_the_strictest_one_that_costs_no_label_its_file(
     folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     root = folder / "memory_of_wren"
-    asked = [{"question": "rooibos tea", "target": "memory/tea.md"}]
-    labels = {"questions": asked, "controls": [f"what did number {number} cost" for number in range(20)]}
+    asked = [{"question": f"rooibos tea {number}", "target": "memory/tea.md"} for number in range(20)]
+    labels = {"questions": asked, "controls": [f"does the server drink tea {n}" for n in range(5)]}
     (root / "questions.yaml").write_text(yaml.safe_dump(labels), encoding="utf-8")
-    pipeline = SYSTEMS["engine-rrf-60"]
+    pipeline = SYSTEMS["openclaw-2026.2.13-vector-only"]
     with over(folder, pipeline=pipeline, calibrated=True) as tools:
         tools.memory_search("rooibos tea")
         assert tools.pipeline != pipeline
-        assert "at most 20% of the questions that this memory does not answer" in caplog.text
-    labels["controls"] = labels["controls"][:1]
+        assert "Unanswerable questions that get an answer: 0 of 5, before 5" in caplog.text
+        for one in asked:
+            paths = [hit["path"] for hit in tools.memory_search(one["question"])["results"]]
+            assert "memory/tea.md" in paths
+    labels["questions"] = asked[:18]
     (root / "questions.yaml").write_text(yaml.safe_dump(labels), encoding="utf-8")
     with over(folder, pipeline=pipeline, calibrated=True) as tools:
         tools.memory_search("rooibos tea")
         assert tools.pipeline == pipeline
-    assert "The floor is not calibrated" in caplog.text
+    assert "18 labelled questions find their file" in caplog.text
 
 
 # memory_diagnose

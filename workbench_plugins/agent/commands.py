@@ -110,11 +110,13 @@ class ServeOptions(ToolOptions):
     system: AgentSystem = None
     calibrate: Annotated[
         bool,
-        typer.Option(help="Set the floor from the memory's questions.yaml, if it has enough labels."),
+        typer.Option(
+            help="Set the strictest floor that costs no question of the memory's questions.yaml its file."
+        ),
     ] = True
 
     def tools(self, **more: Any) -> AgentTools:
-        """Those of the recommended system if no other is named, with a calibrated floor."""
+        """Those of the recommended system if no other is named, with a floor from the memory's labels."""
         from workbench.systems.catalogue import default_system
 
         chosen = replace(self, system=self.system or default_system())

@@ -151,8 +151,8 @@ class AgentTools:
     evidence. On the sample memory it answers 50 of 57 questions (as shipped 6, with the proposals alone 51)
     and returns nothing for 10 of 20 questions without an answer (with the proposals alone 0).
 
-    With `calibrated`, the first search sets the pipeline's floor from the labelled questions of the memory,
-    if there are enough of them: the log says to what, and what that costs.
+    With `calibrated`, the first search sets the strictest floor that costs no labelled question of the memory
+    its file, if there are enough of them: the log says what it refuses.
 
     The index is opened by the first search, so the tools can be made before there is an index. Answers
     have the form of `contract`. Notes beside the memory may be read as the user chose when indexing, or as
@@ -231,16 +231,16 @@ class AgentTools:
             labels = labels_of(self._root) if self._root is not None else None
             if labels is None or not labels.controls or not has_feature("calibrate"):
                 return
-            from workbench_plugins.calibrate.calibrated import floor_from_labels
+            from workbench_plugins.calibrate.free_floor import free_floor
 
             try:
                 with self._open() as index, index.snapshot():
-                    found = floor_from_labels(self.pipeline, labels, index)
+                    found = free_floor(self.pipeline, labels, index)
             except WorkbenchError as error:
-                LOG.warning("The floor is not calibrated: %s", error.problem)
+                LOG.warning("The floor is the system's own: %s %s", error.problem, error.remedy)
                 return
             self.pipeline = found.pipeline
-            LOG.warning("The floor is calibrated on this memory's labels.\n  %s", "\n  ".join(found.summary))
+            LOG.warning("The floor is set from this memory's labels.\n  %s", "\n  ".join(found.summary))
 
     # as Python functions
 

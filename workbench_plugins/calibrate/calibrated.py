@@ -13,19 +13,17 @@ import numpy as np
 
 from workbench.contracts import Index
 from workbench.errors import InputError
-from workbench.measure.evaluation import Evaluation, evaluate
+from workbench.measure.evaluation import Evaluation
 from workbench.measure.measures import Share
 from workbench.measure.paired import Paired, paired_values
-from workbench.measure.questions import QuestionSet
 from workbench.measure.resampling import LEVEL
 from workbench.records import Shown, Trace
 from workbench.retrieval.cutoff import AddedFloor
-from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import unicode_words
 from workbench.retrieval.settings import with_settings
 from workbench.tables import Block, Fold, Part, Table, numbers
-from workbench_plugins.calibrate.floors import Floored, Values, levels, with_floor
+from workbench_plugins.calibrate.floors import Floored, Values, levels
 from workbench_plugins.calibrate.promise import Promise, allowed, check_enough, fewest, upper
 from workbench_plugins.calibrate.synthetic_negatives import MadeLabels
 from workbench_plugins.rerank import Rerank
@@ -285,11 +283,11 @@ def calibrated(
     for too few of them, for a score that is the same for all of them, and for a reranker that failed: what it
     did not read would pass for a silence.
     """
-    answered = _once([Labelled(one.trace, one.question.target) for one in evaluation.asked])
-    by_hand = _once([Labelled(one, None) for one in evaluation.controls])
+    answered = once([Labelled(one.trace, one.question.target) for one in evaluation.asked])
+    by_hand = once([Labelled(one, None) for one in evaluation.controls])
     _check_read([*(one.trace for one in (*answered, *by_hand)), *(made.traces if made else ())])
     _check_one_truth(answered, by_hand)
-    silent = _once([Labelled(one, None) for one in made.traces]) if made else by_hand
+    silent = once([Labelled(one, None) for one in made.traces]) if made else by_hand
     labels = silent if promise.mistake == "answers" else [*answered, *silent]
     floored = Floored(evaluation.pipeline, index)
     _check_labels(labels, floored, promise)
@@ -320,16 +318,6 @@ def calibrated(
     )
 
 
-def floor_from_labels(asked: Pipeline, labels: QuestionSet, index: Index) -> Calibrated:
-    """The floor with which at most a fifth of the unanswerable questions get an answer, from labels.
-
-    Raises InputError as `calibrated` does.
-    """
-    cached = CachedIndex(index)
-    (evaluation,) = evaluate(labels, [with_floor(asked)], cached)
-    return calibrated(asked, evaluation, cached, Promise(accept=0.2))
-
-
 def _check_labels(labels: Sequence[Labelled], floored: Floored, promise: Promise) -> None:
     if not labels and promise.mistake == "answers":
         raise InputError(
@@ -345,7 +333,7 @@ def _check_labels(labels: Sequence[Labelled], floored: Floored, promise: Promise
         )
 
 
-def _once(labels: Sequence[Labelled]) -> list[Labelled]:
+def once(labels: Sequence[Labelled]) -> list[Labelled]:
     """Each label once: a question that is asked twice is no second observation."""
     return list({(_words(one), one.target): one for one in labels}.values())
 
