@@ -1,4 +1,4 @@
-"""The house: a small heart that knows no guest, and imports that run one way."""
+"""The house: a small library that knows no feature, and imports that run one way."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from scipy.sparse.csgraph import connected_components
 from tests.conftest import PROJECT
 from workbench.registry import GROUP
 
-HEART, GUESTS = PROJECT / "workbench", PROJECT / "workbench_plugins"
-FILES = sorted([*HEART.rglob("*.py"), *GUESTS.rglob("*.py")])
+LIBRARY, FEATURES = PROJECT / "workbench", PROJECT / "workbench_plugins"
+FILES = sorted([*LIBRARY.rglob("*.py"), *FEATURES.rglob("*.py")])
 BESIDE = (
     "errors", "safe_text", "progress", "tables", "terminal", "figures", "records", "contracts", "registry"
 )  # fmt: skip
@@ -77,25 +77,25 @@ def imports_of(file: Path) -> list[Import]:
     return list(imports(ast.parse(file.read_text(encoding="utf-8"))))
 
 
-def test_the_library_imports_no_guest_and_nothing_imports_the_benchmarks() -> None:
+def test_the_library_imports_no_feature_and_nothing_imports_the_benchmarks() -> None:
     modules = {file: [one.module for one in imports_of(file)] for file in FILES}
-    heart = {
+    library = {
         file: some
         for file, some in modules.items()
-        if file.is_relative_to(HEART) and not file.is_relative_to(HEART / "cli")
+        if file.is_relative_to(LIBRARY) and not file.is_relative_to(LIBRARY / "cli")
     }
     assert [
-        name_of(file) for file, some in heart.items() if any("workbench_plugins" in one for one in some)
+        name_of(file) for file, some in library.items() if any("workbench_plugins" in one for one in some)
     ] == []
     assert [
         name_of(file) for file, some in modules.items() if any(one[:10] == "benchmarks" for one in some)
     ] == []
 
 
-def test_the_imports_of_the_heart_run_one_way() -> None:
+def test_the_imports_of_the_library_run_one_way() -> None:
     wrong = []
-    for file in (one for one in FILES if one.is_relative_to(HEART) and one.parent != HEART):
-        mine = ROOMS.index(file.relative_to(HEART).parts[0])
+    for file in (one for one in FILES if one.is_relative_to(LIBRARY) and one.parent != LIBRARY):
+        mine = ROOMS.index(file.relative_to(LIBRARY).parts[0])
         for one in imports_of(file):
             room = one.module.split(".")[1] if one.module.startswith("workbench.") else ""
             if room in ROOMS and ROOMS.index(room) > mine:

@@ -1,6 +1,6 @@
-"""What is left of the workbench without some guests: prints it as one line of JSON.
+"""What is left of the workbench without some features: prints it as one line of JSON.
 
-python -m tests.without FOLDER [GUEST ...]      blocks these guests, and makes an index in FOLDER
+python -m tests.without FOLDER [FEATURE ...]      blocks these features, and makes an index in FOLDER
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any
 
 
 class Blocked:
-    """An import hook that refuses a guest and all that is in it."""
+    """An import hook that refuses a feature and all that is in it."""
 
-    def __init__(self, guests: list[str]) -> None:
-        self.names = tuple(f"workbench_plugins.{guest}" for guest in guests)
+    def __init__(self, features: list[str]) -> None:
+        self.names = tuple(f"workbench_plugins.{feature}" for feature in features)
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
         if name in self.names or name.startswith(tuple(f"{one}." for one in self.names)):
@@ -54,7 +54,7 @@ def printed(*command: str) -> str:
 
 
 def found(folder: Path) -> list[str]:
-    """The files that a system of the heart finds in a small memory."""
+    """The files that a system of the library finds in a small memory."""
     import workbench as wb
     from tests import world
 

@@ -20,7 +20,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from tests.conftest import PATIENT, PROJECT
 from tests.docs.prose import description, differences, is_check, is_code, untied, with_ties, words
 from tests.forked import ForkedKernels
-from tests.test_guests import GUESTS
+from tests.test_features import FEATURES
 from workbench.errors import InputError
 from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import QuestionSet
@@ -112,10 +112,10 @@ def read_by_word(sample: MemoryIndex) -> None:
 
 @every_notebook
 @pytest.mark.usefixtures("read_by_word")
-def test_a_notebook_runs_with_the_guests_that_it_names_alone(path: Path) -> None:
-    """In a fresh kernel, whose first cell blocks the other guests; and the prose says the values."""
+def test_a_notebook_runs_with_the_features_that_it_names_alone(path: Path) -> None:
+    """In a fresh kernel, whose first cell blocks the other features; and the prose says the values."""
     notebook = read(path)
-    others = sorted(set(GUESTS) - set(notebook.metadata.workbench.guests))
+    others = sorted(set(FEATURES) - set(notebook.metadata.workbench.features))
     block = f"import sys; from tests.without import Blocked; sys.meta_path.insert(0, Blocked({others}))"
     notebook.cells.insert(0, new_code_cell(f"import sys; sys.path.append({str(PROJECT)!r}); {block}"))
     assert false_sentences(notebook, path.parent) == []
@@ -339,9 +339,11 @@ def test_the_lessons_link_to_their_neighbours_and_to_their_solutions() -> None:
         assert f"](../{one.name})" in read(one.parent / "solutions" / one.name).cells[0].source
 
 
-def test_the_heart_runs_the_lessons_that_the_readme_names() -> None:
-    assert "the heart: it runs lessons 00 to 04 alone" in (PROJECT / "README.md").read_text(encoding="utf-8")
-    assert [read(path).metadata.workbench.guests for path in LESSONS if path.stem < "05"] == 5 * [[]]
+def test_the_library_runs_the_lessons_that_the_readme_names() -> None:
+    assert "the library: it runs lessons 00 to 04 alone" in (PROJECT / "README.md").read_text(
+        encoding="utf-8"
+    )
+    assert [read(path).metadata.workbench.features for path in LESSONS if path.stem < "05"] == 5 * [[]]
 
 
 def test_the_teacher_s_table_has_each_lesson_with_its_minutes() -> None:

@@ -60,7 +60,7 @@ class Floor(PlainStage, slot="floor"):
     @property
     def description(self) -> str:
         """The floor in one line."""
-        raise NotImplementedError(f"{type(self).__name__} has no text for `says`")
+        raise NotImplementedError(f"{type(self).__name__} has no description")
 
     def thresholds(self, columns: Mapping[str, Floats]) -> tuple[Threshold, ...]:
         """What is compared. Columns may have any shape."""

@@ -81,13 +81,14 @@ MoreLegs = tuple[tuple[str, float], ...]
 class Fusion(ColumnStage, slot="fusion", output="score", scale="fused"):
     """Base of a fusion that computes each leg's part of the score, and then the score from the parts.
 
-    A subclass writes `says` and `part`, and also `together` where the score is not the sum of the parts.
+    A subclass writes `description` and `part`, and also `together` where the score is not the sum of the
+    parts.
     """
 
     @property
     def description(self) -> str:
         """The formula in one line."""
-        raise NotImplementedError(f"{type(self).__name__} has no text for `says`")
+        raise NotImplementedError(f"{type(self).__name__} has no description")
 
     @property
     def legs(self) -> tuple[str, ...]:

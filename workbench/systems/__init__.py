@@ -1,1 +1,1 @@
-"""Real systems as data: the release of the bug report, the tutorial, and the registry that guests add to."""
+"""Real systems as data: the release of the bug report, the tutorial, and a registry that features add to."""

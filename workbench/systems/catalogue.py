@@ -1,4 +1,4 @@
-"""Real systems as data: every pipeline by its name, and what else guests add about systems."""
+"""Real systems as data: every pipeline by its name, and what else features add about systems."""
 
 from __future__ import annotations
 

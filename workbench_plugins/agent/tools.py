@@ -277,7 +277,7 @@ class AgentTools:
     def offered(self) -> dict[str, tuple[type[Any], Callable[[Any], Answer]]]:
         """The tools by name: the model of their arguments, and what answers these.
 
-        Without the guest that diagnoses there is no `memory_diagnose`, and without cases no `memory_case`.
+        Without the feature that diagnoses there is no `memory_diagnose`, and without cases no `memory_case`.
         """
         tools: dict[str, tuple[type[Any], Callable[[Any], Answer]]] = {
             "memory_search": (self.contract.searching, self._search),

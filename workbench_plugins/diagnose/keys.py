@@ -1,6 +1,6 @@
 """The keys of the openclaw.json that a system comes from: which there are, and what to paste into the file.
 
-Without the guest `openclaw`, or for a system that comes from no such file, there are no keys.
+Without the feature `openclaw`, or for a system that comes from no such file, there are no keys.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ def _asks_vectors(runs: Reruns) -> bool:
 
 
 def _of_store(index: Index, goal: Goal) -> Iterator[Cause]:
-    """What the doctor finds wrong with the file's rows in the store; nothing without that guest."""
+    """What the doctor finds wrong with the file's rows in the store; nothing without that feature."""
     inner = innermost(index)
     if has_feature("doctor") and isinstance(inner, OpenIndex):
         from workbench_plugins.doctor.faults import faults_of_file

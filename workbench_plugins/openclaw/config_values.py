@@ -38,7 +38,7 @@ AUTO = "auto"
 
 
 def providers() -> Mapping[str, Provider]:
-    """The services that compute embeddings, by name; none without the guest `providers`."""
+    """The services that compute embeddings, by name; none without the feature `providers`."""
     try:
         from workbench_plugins.providers.embedder import PROVIDERS
     except ImportError:

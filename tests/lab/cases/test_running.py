@@ -189,7 +189,7 @@ BLOCKED = """
 import sys
 from tests.without import Blocked
 
-sys.meta_path.insert(0, Blocked(["GUEST"]))
+sys.meta_path.insert(0, Blocked(["FEATURE"]))
 import workbench_plugins.cases.commands, workbench_plugins.cases.report
 from workbench_plugins.cases.model import load_case
 from workbench_plugins.cases.redact import redacted
@@ -203,11 +203,11 @@ assert redacted(shrunk(case, quiet=True)).proof.complete
 """
 
 
-GUESTS = ["automem", "basic_memory", "diagnose", "engines", "openclaw", "recommended"]
+FEATURES = ["automem", "basic_memory", "diagnose", "engines", "openclaw", "recommended"]
 
 
-@pytest.mark.parametrize("guest", GUESTS)
-def test_a_case_works_without_a_guest_that_it_does_not_need(guest: str) -> None:
+@pytest.mark.parametrize("feature", FEATURES)
+def test_a_case_works_without_a_feature_that_it_does_not_need(feature: str) -> None:
     file = PROJECT / "tests" / "cases" / "openclaw-16021.case.yaml"
-    ended = python("-c", BLOCKED.replace("GUEST", guest).replace("FILE", str(file)))
+    ended = python("-c", BLOCKED.replace("FEATURE", feature).replace("FILE", str(file)))
     assert (ended.code, ended.err) == (0, "")

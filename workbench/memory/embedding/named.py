@@ -1,4 +1,4 @@
-"""Embedders by name: a local model, or one of those that guests add, such as `openai/MODEL`."""
+"""Embedders by name: a local model, or one of those that features add, such as `openai/MODEL`."""
 
 from __future__ import annotations
 

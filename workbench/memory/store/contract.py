@@ -1,6 +1,6 @@
 """The contract of a store: what an index keeps its documents, chunks and vectors in.
 
-SQLite is the default store; guests add others. A further one subclasses `IndexStore` and `IndexPlace`, and
+SQLite is the default store; features add others. A further one subclasses `IndexStore` and `IndexPlace`, and
 passes `tests/contracts/store_contract.py`; a `StoreKind` gives it addresses. The errors of storage
 have one class for each cause: the disk is full, the file is locked, unwritable or damaged.
 """

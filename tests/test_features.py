@@ -1,4 +1,4 @@
-"""The library names no guest, and without any of them all that does not name it works."""
+"""The library names no feature, and without any of them all that does not name it works."""
 
 from __future__ import annotations
 
@@ -28,59 +28,59 @@ from workbench_plugins import NEEDS, ROWS
 from workbench_plugins.engines.museum import SPECIMENS
 from workbench_plugins.rerank import RERANKERS
 
-GUESTS = sorted(path.parent.name for path in (PROJECT / "workbench_plugins").glob("*/__init__.py"))
+FEATURES = sorted(path.parent.name for path in (PROJECT / "workbench_plugins").glob("*/__init__.py"))
 WRITTEN = [path for path in sorted((PROJECT / "docs").glob("*.md")) if path.name not in GENERATED]
 REGISTRIES: list[registry.Registry[Any]] = [
     ADDRESSES, BACKENDS, EMBEDDERS, INDEXINGS, LANGUAGES, LINES, ON_A_SERVER, RERANKERS, SPECIMENS, SYSTEMS,
     SHIPPED_VECTORS, registry.WIDGETS,
 ]  # fmt: skip
 GONE = [["diagnose", "openclaw", "stores"], ["recorder", "qmd", "calibrate"]]
-HEART = ("openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf+minmax")
+LIBRARY = ("openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf+minmax")
 
 
-def without(folder: Path, project: Path, *guests: str) -> dict[str, Any]:
+def without(folder: Path, project: Path, *features: str) -> dict[str, Any]:
     """What `tests.without` prints."""
     variables = {**os.environ, "PYTHONPATH": str(project), "WORKBENCH_HOME": str(folder)}
-    ended = forked.run("tests.without", [str(folder), *guests], folder, variables, timeout=300)
+    ended = forked.run("tests.without", [str(folder), *features], folder, variables, timeout=300)
     assert ended.returncode == 0, ended.stderr
     left: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
     return left
 
 
-def imports(module: str, guest: str) -> bool:
-    """Whether the README of a module's own guest says that it imports `guest`, and why."""
+def imports(module: str, feature: str) -> bool:
+    """Whether the README of a module's own feature says that it imports `feature`, and why."""
     readme = PROJECT / "workbench_plugins" / module.split(".")[1] / "README.md"
-    return f"Imports `{guest}`, " in readme.read_text(encoding="utf-8")
+    return f"Imports `{feature}`, " in readme.read_text(encoding="utf-8")
 
 
 def check(left: dict[str, Any], gone: set[str]) -> None:
-    assert [one for one in left["failed"] if not any(imports(one, guest) for guest in gone)] == []
+    assert [one for one in left["failed"] if not any(imports(one, feature) for feature in gone)] == []
     assert left["found"][0] == "memory/tea.md"
-    assert all(name in left["systems"] for name in HEART)
+    assert all(name in left["systems"] for name in LIBRARY)
     assert all(name in left["help"] for name in ("search", "index", "evaluate", "lab"))
     assert ("  serve " in left["help"]) == ("agent" not in gone)
 
 
-@pytest.mark.parametrize("guest", GUESTS)
-def test_what_does_not_name_a_guest_works_without_it(guest: str, tmp_path: Path) -> None:
-    check(without(tmp_path, PROJECT, guest), {guest})
+@pytest.mark.parametrize("feature", FEATURES)
+def test_what_does_not_name_a_feature_works_without_it(feature: str, tmp_path: Path) -> None:
+    check(without(tmp_path, PROJECT, feature), {feature})
 
 
 @pytest.mark.parametrize("gone", GONE, ids=",".join)
-def test_three_guests_can_be_deleted(gone: list[str], tmp_path: Path) -> None:
+def test_three_features_can_be_deleted(gone: list[str], tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     for package in ("workbench", "workbench_plugins"):
         shutil.copytree(PROJECT / package, copy / package, ignore=shutil.ignore_patterns("__pycache__"))
     (copy / "tests").mkdir()
     for name in ("__init__.py", "world.py", "without.py"):
         shutil.copy(PROJECT / "tests" / name, copy / "tests")
-    for guest in gone:
-        shutil.rmtree(copy / "workbench_plugins" / guest)
+    for feature in gone:
+        shutil.rmtree(copy / "workbench_plugins" / feature)
     check(without(tmp_path, copy), set(gone))
 
 
 def guests_in(text: str) -> set[str]:
-    """The guests whose commands, systems, widgets, names or modules are in the code of `text`."""
+    """The features whose commands, systems, widgets, names or modules are in the code of `text`."""
     code = " ".join(re.findall(r"```.*?```|`[^`]+`", text, re.DOTALL))
     commands, words = re.findall(r"workbench ([a-z-]+)", code), re.findall(r"[\w+.-]*\w", code)
     modules = re.findall(r"workbench_plugins[./]\w+", code)
@@ -88,19 +88,21 @@ def guests_in(text: str) -> set[str]:
     for kind in ("system", "widget"):
         modules += [row for name, row in ROWS[kind].items() if name in words]
     folders = {re.split("[./]", module)[1] for module in modules if module.startswith("workbench_plugins")}
-    return folders & set(GUESTS)
+    return folders & set(FEATURES)
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.stem)
-def test_a_page_names_the_guests_that_it_uses(page: Path) -> None:
+def test_a_page_names_the_features_that_it_uses(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    named = re.search(r"^<!-- guests: (.*) -->$", text, re.M)
+    named = re.search(r"^<!-- features: (.*) -->$", text, re.M)
     assert named is not None
     assert guests_in(text) <= set(named[1].split(", "))
 
 
-def test_each_guest_has_a_short_readme() -> None:
-    lines = {guest: (PROJECT / "workbench_plugins" / guest / "README.md").read_text() for guest in GUESTS}
+def test_each_feature_has_a_short_readme() -> None:
+    lines = {
+        feature: (PROJECT / "workbench_plugins" / feature / "README.md").read_text() for feature in FEATURES
+    }
     assert all(len(text.splitlines()) <= 12 for text in lines.values())
 
 
@@ -127,7 +129,7 @@ def test_every_row_of_a_command_names_its_function_or_a_group() -> None:
     assert {one.heading for one in COMMANDS} == {*HEADINGS, *groups, ""}
 
 
-def test_the_library_names_no_guest_and_the_application_may() -> None:
+def test_the_library_names_no_feature_and_the_application_may() -> None:
     files = [path.relative_to(PROJECT).as_posix() for path in (PROJECT / "workbench").rglob("*.py")]
     named = [
         path
