@@ -24,6 +24,8 @@ DEEPEST = 50
 """The last rank that is tried in one list."""
 DEEPEST_OF_TWO = 20
 """The last rank that is tried where two lists bring the same candidate."""
+LISTS, DEEPEST_OF_MORE = (3, 4, 5), 10
+"""How many lists of more than two are summed, as for several wordings of a question, all with one rank."""
 MOST_INPUTS = 12
 """Formulas of printed numbers read at most so many of them: the first ones."""
 CONSTANTS = (0, 1, 2, 10, 20, 40, 50, 60, 61, 100)
@@ -64,14 +66,21 @@ class Formula:
 NOTHING = Made(np.empty(0), np.empty(0), np.empty(0), str)
 
 
-def all_formulas() -> list[Formula]:
-    """Every formula that is tried: those of ranks, those of the systems, and plain arithmetic."""
-    return [*_rank_formulas(), *_score_formulas(), *(Formula(name, (), make) for name, make in ARITHMETIC)]
+def all_formulas(more_lists: bool = True) -> list[Formula]:
+    """Every formula that is tried: those of ranks, those of the systems, and plain arithmetic.
+
+    Without `more_lists`, a fusion of ranks has the two lists that a system here has.
+    """
+    return [
+        *_rank_formulas(more_lists),
+        *_score_formulas(),
+        *(Formula(name, (), make) for name, make in ARITHMETIC),
+    ]
 
 
 def formulas_of(system: str) -> list[Formula]:
     """The formulas that make the score of a candidate in one system; none if they need its whole list."""
-    return [one for one in all_formulas() if one.fuses and system in one.used_by]
+    return [one for one in all_formulas(more_lists=False) if one.fuses and system in one.used_by]
 
 
 # Formulas of the systems
@@ -124,7 +133,7 @@ def _computed(stage: ColumnStage, rows: Sequence[Row]) -> Floats | None:
         return None
 
 
-def _rank_formulas() -> Iterator[Formula]:
+def _rank_formulas(more_lists: bool) -> Iterator[Formula]:
     """The fusions that read ranks alone; those that make the same numbers are one formula."""
     rows: list[Row] = [{"vector_rank": one} for one in range(1, DEEPEST + 1)]
     rows += [{"keyword_rank": one} for one in range(1, DEEPEST + 1)]
@@ -140,18 +149,41 @@ def _rank_formulas() -> Iterator[Formula]:
             groups.setdefault(np.round(made, 12).tobytes(), (stage, [], made))[1].extend(names)
     for stage, names, made in groups.values():
         used = tuple(dict.fromkeys(name for name in names if name))
-        ways = _of_ranks(stage, rows, made, cost if used else UNUSED * cost)
-        yield Formula(description(stage), used, ways, of_ranks=True, fuses=True)
+        far = 1.0 if used else UNUSED
+        ways = _of_ranks(stage, rows, made, far * cost)
+        if more_lists and isinstance(stage, RankSum) and set(stage.weights.values()) == {1}:
+            ways = _with_more_lists(stage, far, ways)
+        yield Formula(description(stage), used, _always(ways), of_ranks=True, fuses=True)
 
 
-def _of_ranks(
-    stage: ColumnStage, rows: Sequence[Row], made: Floats, cost: Floats
-) -> Callable[[Sequence[Printed]], Made]:
+def _always(ways: Made) -> Callable[[Sequence[Printed]], Made]:
+    return lambda _: ways
+
+
+def _of_ranks(stage: ColumnStage, rows: Sequence[Row], made: Floats, cost: Floats) -> Made:
     def text(way: int) -> str:
         said = " and ".join(f"{name.removesuffix('_rank')} rank {rank}" for name, rank in rows[way].items())
         return f"{_term(stage, rows[way])}: {said}"
 
-    return lambda _: Made(made, made, cost, text)
+    return Made(made, made, cost, text)
+
+
+def _with_more_lists(stage: ColumnStage, far: float, ways: Made) -> Made:
+    """These ways of a sum, and those of LISTS lists that all bring a candidate at one rank."""
+    more = [(count, rank) for count in LISTS for rank in range(1, DEEPEST_OF_MORE + 1)]
+    one = _computed(stage, [{"vector_rank": float(rank)} for _, rank in more])
+    assert one is not None
+    made = one * [count for count, _ in more]
+
+    def text(way: int) -> str:
+        if way < len(ways.cost):
+            return ways.texts(way)
+        count, rank = more[way - len(ways.cost)]
+        term = _term(stage, {"vector_rank": float(rank)}).removesuffix(" + 0")
+        return f"{count} × ({term}): rank {rank} in each of {count} lists"
+
+    cost = np.concatenate([ways.cost, [far * count * rank for count, rank in more]])
+    return Made(np.append(ways.low, made), np.append(ways.high, made), cost, text)
 
 
 def _term(stage: ColumnStage, row: Row) -> str:
