@@ -165,6 +165,31 @@ def test_an_error_is_the_answer_only_where_nothing_else_is_said(text: str, kind:
     assert verdict_of(read(text)).kind == kind
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "I ruled out that the terms are joined with AND.",
+        "The min_score on the RRF scale is not the problem.",
+        "I first thought the filter is applied after top-k, but it is not.",
+        "Could it be that the threshold is applied to RRF scores?",
+        "Maybe the candidates are post-filtered.",
+        "The names in NFC and NFD were fixed in 2.3, and match.",
+        "The reranker has a token budget of 512.",
+        "The index is not stale.",
+        "Maybe the index is stale.",
+        "A permission filter is on.",
+    ],
+)
+def test_a_cause_that_is_denied_suspected_or_only_mentioned_decides_nothing(line: str) -> None:
+    assert verdict_of(read(f"# Search finds nothing\n\nNo results for my note.\n\n{line}\n")).kind == "needs"
+
+
+def test_a_suspected_cause_is_shown_as_one(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "r.md").write_text("# No hits\nMaybe the candidates are post-filtered.\n", encoding="utf-8")
+    told = run("reproduce", tmp_path / "r.md").out
+    assert 'r.md:2: perhaps mechanism: qmd-filter-after-top-k, "post-filter"' in told
+
+
 def test_nearer_results_of_a_larger_limit_ask_for_an_exact_search() -> None:
     text = '# A larger n_results changes the distances\nunless I set n_results to 300:\n`query("kettle")`\n'
     assert "exact" in verdict_of(read(text)).ask[0]

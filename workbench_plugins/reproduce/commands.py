@@ -154,8 +154,9 @@ def _fact(one: Fact) -> dict[str, Any]:
 def reply(verdict: Verdict, file: str, details: bool = False) -> str:
     """The verdict, what it rests on, and the next step; with `details`, each fact on a line of its own."""
     report = verdict.report
-    asked = [one for one in report.candidates if one.kind == "question" and not report.of("question")]
-    rests = [*verdict.more, *_by_kind(report.facts, file), *(_line(one, file, "perhaps ") for one in asked)]
+    perhaps = [one for one in report.candidates if not report.of(one.kind)]
+    rests = [*verdict.more, *_by_kind(report.facts, file)]
+    rests += [_line(one, file, "perhaps ") for one in perhaps]
     if details:
         rests = [*verdict.more, *(_line(one, file) for one in (*report.facts, *report.candidates))]
     shown = rests if details else rests[:MOST_SHOWN]

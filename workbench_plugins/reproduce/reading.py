@@ -59,6 +59,7 @@ def read_report(text: str) -> Report:
         questions = [replace(one, kind="question", name="") for one in questions]
     notes = notes_of(lines, {one.value for one in questions}, results)
     engine, system = system_of(lines)
+    causes, suspected = causes_of(lines)
     facts = [
         *questions,
         *targets_of(lines, [one.whole.strip() for one, _ in notes]),
@@ -66,7 +67,7 @@ def read_report(text: str) -> Report:
         *settings_of([one for one in lines if one.number not in working]),
         *(fact for _, fact in notes),
         *symptoms,
-        *(one for kind in ("mechanism", "outside") for one in _named_in(lines, kind)),
+        *causes,
         *_results(lines, results),
         *_images(text),
     ]
@@ -76,7 +77,7 @@ def read_report(text: str) -> Report:
         lines=tuple(lines),
         title=one_line(lines[0].text)[:300],
         facts=tuple(facts),
-        candidates=(*candidates, *less),
+        candidates=(*candidates, *less, *suspected),
         system=system,
         notes=tuple(one for one, _ in notes),
         results=tuple(results),
@@ -393,17 +394,29 @@ def symptoms_of(lines: Sequence[Line]) -> tuple[list[Fact], list[Fact]]:
     return found.get(best, [])[:MOST_OF_A_KIND], rest
 
 
-def _named_in(lines: Sequence[Line], kind: str) -> Iterator[Fact]:
-    """The mechanisms that a report names, or what says that it is not about ranking."""
-    for name, told in WORDS[kind].items():
-        words, found = pattern(told["words"]), 0
-        for one in _where(lines, told):
-            said = words.search(one.text)
-            if said and not _proposed(one) and not _negated(one, said.start(), "denied"):
-                yield fact(kind, one, said.span(), name=name)
-                found += 1
-            if found == 2:
-                break
+def causes_of(lines: Sequence[Line]) -> tuple[list[Fact], list[Fact]]:
+    """What is said of the cause, a mechanism or that it is not ranking; and what is only suspected."""
+    said, suspected = [], []
+    guessed, excluded = (pattern(WORDS["aside"][one]) for one in ("suspected", "excluded"))
+    for kind in ("mechanism", "outside"):
+        for name, told in WORDS[kind].items():
+            found = [
+                (fact(kind, one, named.span(), name=name), _sentence(one.text, named.start()))
+                for one in _where(lines, told)
+                if (named := pattern(told["words"]).search(one.text))
+                and not (_proposed(one) or _negated(one, named.start(), "denied"))
+            ]
+            meant = [(one, sentence) for one, sentence in found if not excluded.search(sentence)]
+            said += [one for one, sentence in meant if not guessed.search(sentence)][:2]
+            suspected += [one for one, sentence in meant if guessed.search(sentence)][:1]
+    return said, suspected
+
+
+def _sentence(text: str, place: int) -> str:
+    """The sentence of a line in which a place is."""
+    ends = [found.end() for found in re.finditer(r"[.!?。！？]+(?=\s|$)|[。！？]", text)]
+    first = max((end for end in ends if end <= place), default=0)
+    return text[first : min((end for end in ends if end > place), default=len(text))]
 
 
 def _where(lines: Sequence[Line], told: dict[str, Any]) -> Sequence[Line]:
