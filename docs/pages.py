@@ -45,7 +45,9 @@ SECONDS_A_CELL = 600
 FIGURE = "application/vnd.plotly.v1+json"
 """The form in which a notebook has a figure of plotly."""
 ABOUT = "Hybrid search over an agent's memory: how it fails, in lessons whose widgets move without a kernel."
-PREVIEW = HERE / "pictures" / "threshold-lab-light.webp"
+PICTURES = HERE / "pictures"
+"""What `python -m docs.pictures` takes from the pages."""
+PREVIEW = PICTURES / "threshold-lab-light.webp"
 """What a link to the site shows."""
 KERNEL = [
     "--InteractiveShellApp.extensions=docs.still",
@@ -159,6 +161,11 @@ def exporter() -> HTMLExporter:
     return made
 
 
+def small(name: str) -> str:
+    """The name of a lesson's first picture for the list of lessons, without `-light.webp` or `-dark.webp`."""
+    return f"lesson-{name}"
+
+
 def ways(lesson: Lesson, lessons: Sequence[Lesson]) -> Iterator[tuple[str, str]]:
     """The links of a page to other pages: label and page."""
     yield "All notebooks", "index.html"
@@ -182,6 +189,7 @@ def contents(lessons: Sequence[Lesson], first: str = "") -> str:
             "page": one.page,
             "title": one.title,
             "opening": one.opening,
+            "picture": small(one.name) if (PICTURES / f"{small(one.name)}-light.webp").exists() else None,
             "solutions": f"solutions/{one.page}" if f"solutions/{one.page}" in pages else None,
         }
         for one in lessons
@@ -205,6 +213,8 @@ def write(lessons: Sequence[Lesson], site: Path) -> None:
     (site / "index.html").write_text(contents(lessons, still(lab(MEMORY))), encoding="utf-8")
     write_scripts(site)
     shutil.copy(PREVIEW, site / "preview.webp")
+    for picture in PICTURES.glob(f"{small('*')}.webp"):
+        shutil.copy(picture, site)
     shutil.copy(HERE / "page.css", site)
 
 

@@ -147,6 +147,19 @@ def number(value: float) -> str:
     return f"{value:.4g}" if math.isfinite(value) else "no number"
 
 
+def with_interval(value: float, low: float, high: float) -> str:
+    """A number and its interval, with the decimals that two digits of the interval's width have.
+
+    >>> with_interval(-14.035, -28.0, 1e-8), with_interval(0.0712, 0.031, 0.0899), with_interval(51, 51, 51)
+    ('-14 (-28 to 0)', '0.071 (0.031 to 0.090)', '51')
+    """
+    if not low < high:
+        return number(value)
+    digits = max(0, 1 - math.floor(math.log10(high - low)))
+    value, low, high = (round(one, digits) + 0.0 for one in (value, low, high))  # + 0.0: no negative zero
+    return f"{value:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+
+
 # The frame of a figure
 
 
@@ -231,7 +244,7 @@ def bars(numbers: Mapping[str, float | Interval], unit: str, reference: float | 
     _named(numbers, "numbers by name, such as {'one': 3}")
     found = {name: _interval(one) for name, one in numbers.items()}
     _finite([one[0] for one in found.values()])
-    shown = [f"{number(value)}{_span(low, high)}" for value, low, high in found.values()]
+    shown = [with_interval(*one) for one in found.values()]
     words = f"{unit}: " + ", ".join(f"{name} {one}" for name, one in zip(found, shown, strict=True))
     values = [value if math.isfinite(value) else None for value, _, _ in found.values()]
     made = _rows(words, dict(zip(found, shown, strict=True)), unit)
@@ -251,10 +264,6 @@ def bars(numbers: Mapping[str, float | Interval], unit: str, reference: float | 
     if (at := _limit(reference)) is not None:
         _reference(made, False, at, number(at))
     return made
-
-
-def _span(low: float, high: float) -> str:
-    return f" ({number(low)} to {number(high)})" if low < high else ""
 
 
 def _rows(words: str, numbers: Mapping[str, str], unit: str, bars_a_row: int = 1) -> Figure:

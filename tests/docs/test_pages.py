@@ -12,8 +12,8 @@ from PIL import Image
 from playwright.sync_api import ConsoleMessage, Page, expect
 from tqdm import tqdm
 
-from docs.pages import NOTEBOOKS, Lesson, contents, every_notebook, html, main, run, write
-from docs.pictures import PATIENCE, opened, take
+from docs.pages import NOTEBOOKS, PICTURES, Lesson, contents, every_notebook, html, main, run, write
+from docs.pictures import PATIENCE, SMALL, opened, take
 from tests.browser import needs_chromium
 from workbench.memory.index import MemoryIndex
 
@@ -108,13 +108,20 @@ def test_the_contents_lead_to_the_page_and_back(page: Page, site: Path) -> None:
 @needs_chromium
 def test_a_picture_of_each_widget_is_taken(page: Page, site: Path, tmp_path: Path) -> None:
     pictures = take(page, site, tmp_path)
-    names = {"threshold-lab", "prediction", "survival-chart", "lessons"}
+    names = {"threshold-lab", "prediction", "survival-chart", f"lesson-{NAME}"}
     assert {picture.stem for picture in pictures} == {
         f"{name}-{scheme}" for name in names for scheme in ("light", "dark")
     }
     assert all(500 < picture.stat().st_size < 250_000 for picture in pictures)
     light, dark = (Image.open(tmp_path / f"threshold-lab-{scheme}.webp") for scheme in ("light", "dark"))
     assert light.getpixel((2, 2)) > (240, 240, 240) > (40, 40, 40) > dark.getpixel((2, 2))
+    assert Image.open(tmp_path / f"lesson-{NAME}-light.webp").size == SMALL
+
+
+def test_each_lesson_has_a_small_picture_for_the_list_of_lessons() -> None:
+    lessons = [path.stem for path in every_notebook() if path.parent == NOTEBOOKS]
+    taken = {path.stem for path in PICTURES.glob("lesson-*.webp")}
+    assert taken == {f"lesson-{name}-{scheme}" for name in lessons for scheme in ("light", "dark")}
 
 
 @needs_chromium

@@ -25,7 +25,7 @@ def test_a_bar_is_as_long_as_its_number_and_an_interval_lies_around_its_end() ->
     (drawn,) = (trace for trace in shown.data if trace.type == "bar")
     assert list(drawn.x) == [2, 4, -1]
     assert [low[1] for low in (drawn.error_x.array, drawn.error_x.arrayminus)] == [2, 1]
-    assert shown.words == f"hits: one 2, {SCRIPT} 4 (3 to 6), less -1"
+    assert shown.words == f"hits: one 2, {SCRIPT} 4.0 (3.0 to 6.0), less -1"
     assert repr(shown) == shown.words
 
 
