@@ -26,9 +26,11 @@ import sqlite_vec
 from workbench.errors import WorkbenchError
 from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.index import MemoryIndex
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
 from workbench.memory.store.sqlite.database import checksum_vfs
 from workbench.memory.store.sqlite.place import words_file
-from workbench.memory.sync import index_folder, open_index
+from workbench.memory.sync import index_folder
 from workbench.retrieval.pipeline import search
 from workbench.systems.catalogue import system
 from workbench_plugins.doctor.faults import faults
@@ -88,7 +90,7 @@ def made(home: Path, embedder: LocalEmbedder) -> tuple[State, State]:
     for note in sorted((SAMPLE / "memory").glob("*.md"))[:NOTES]:
         shutil.copy(note, rest.notes)
     rest.folder.mkdir()
-    index_folder(rest.notes, embedder, index_path=rest.index)
+    index_folder(rest.notes, embedder, options=Options(index_path=rest.index))
     answers(rest, embedder)
     later = State(home / "later", home / "later_notes", home / "later" / "i.sqlite")
     shutil.copytree(rest.notes, later.notes, copy_function=shutil.copy2)
@@ -99,7 +101,9 @@ def made(home: Path, embedder: LocalEmbedder) -> tuple[State, State]:
     )
     (later.notes / "added.md").write_text("# Added\nThe dentist is on Monday.\n", encoding="utf-8")
     with closing(connected(later.build)) as one, closing(connected(later.words)) as other:
-        index_folder(later.notes, embedder, index_path=later.index)  # a reader keeps the -wal
+        index_folder(
+            later.notes, embedder, options=Options(index_path=later.index)
+        )  # a reader keeps the -wal
         answers(later, embedder)
         kept = home / "kept"
         shutil.copytree(later.folder, kept, symlinks=True, ignore=shutil.ignore_patterns("*-shm"))

@@ -309,7 +309,8 @@ def stores(
                 path, opened[0][1].embedder, options=Options(store=one)
             )  # every store has the same vectors
             index = stack.enter_context(MemoryIndex.open(server_place(one)))
-            name, taken = index.store.engine, sum(known.startswith(index.store.engine) for known, _ in opened)
+            name = index.store.name.partition("://")[0]
+            taken = sum(known.startswith(name) for known, _ in opened)
             opened.append((f"{name} {taken + 1}" if taken else name, index))
         found = compare_stores(opened, chosen, asked)
     print_output(found.as_json() if as_json else stores_view(found), as_json)

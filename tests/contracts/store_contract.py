@@ -144,6 +144,24 @@ class StoreContract:
         assert empty.cached(SETTINGS, "passage", ["h"]) == {}
         assert empty.cached(Settings("other", "1", 3, "lines"), "query", ["h"]) == {}
 
+    def test_vectors_that_are_kept_while_one_state_is_read_are_written_at_its_end(
+        self, empty: IndexStore
+    ) -> None:
+        vector, known = Cached(np.array([1, 0, 0], np.float32), 1.0), empty.known_vectors
+        with known.while_reading(), known.while_reading():
+            known.keep(SETTINGS, "query", {"h": vector})
+            assert list(known.find(SETTINGS, "query", ["h", "other"])) == ["h"]
+            assert empty.cached(SETTINGS, "query", ["h"]) == {}
+        assert list(empty.cached(SETTINGS, "query", ["h"])) == ["h"]
+
+    def test_the_store_to_ask_next_is_this_one_until_a_rebuild(self, store: IndexStore) -> None:
+        assert store.latest() is store
+        with store.reading():
+            assert store.latest() is store
+        with store.writing(), store.reading():
+            assert store.latest() is store
+            assert store.size == len(NOTES)
+
     def test_every_system_searches_and_explains(self, store: IndexStore) -> None:
         index = MemoryIndex(store, EMBEDDER)
         for pipeline in SYSTEMS.values():

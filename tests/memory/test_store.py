@@ -148,7 +148,7 @@ def test_one_question_alone_gets_the_hits_of_a_scan(tmp_path: Path, seed: int) -
     with a_store(tmp_path / "i.sqlite", [f"text {number}" for number in range(1_100)], vectors) as store:
         scan = Scan(*store.matrix()[:1], store.keys(), store.matrix()[1])
         for query, limit in product(vectors[:5], (1, 24, 100)):
-            found = store.nearest_alone(query, limit)
+            found = store.nearest(query, limit, alone=True)
             if found is not None:
                 sure += 1
                 assert found.rows.tolist() == scan.nearest(query, limit).rows.tolist()

@@ -23,7 +23,7 @@ from workbench.memory.embedding.named import remembered
 from workbench.memory.files import SUFFIX, content_hash, memory_root
 from workbench.memory.index_files import default_index_path, differences
 from workbench.memory.sources import Indexing, is_sound, whole_characters
-from workbench.memory.store.contract import IndexPlace, IndexStore, Settings
+from workbench.memory.store.contract import IndexPlace, IndexStore, Settings, damaged
 from workbench.memory.store.postings import K1, B, KeywordPostings, NoPostingsError, PostingsSource
 from workbench.memory.store.scan import Scan
 from workbench.memory.store.sqlite.place import SQLitePlace
@@ -197,14 +197,13 @@ class MemoryIndex(OpenIndex):
 
         Raises InputError when the index has been rebuilt with a model that this one does not have.
         """
-        outlived = self.store.replaced or not self.store.writable
-        if outlived and not self.store.busy:
-            fresh = self.store.reopened()
+        fresh = self.store.latest()
+        if fresh is not self.store:
             self.embedder = opened_embedder(fresh, self._given)
             self.store.close()
             self.store = fresh
             self._source = fresh.postings()
-        with self.store.reading():
+        with self.store.known_vectors.while_reading():
             yield
 
     def time_limit(self, seconds: float) -> AbstractContextManager[None]:
@@ -324,7 +323,7 @@ class MemoryIndex(OpenIndex):
             ) from None
 
     def _from_postings(self, query: Query, limit: int, k1: float = K1, b: float = B) -> Hits:
-        with nullcontext() if self.store.busy else self.store.reading():
+        with self.store.reading():
             source, postings = self.postings()
             return postings.best(query, limit, source, self.store.keys, k1, b)
 
@@ -343,17 +342,16 @@ class MemoryIndex(OpenIndex):
 
     def nearest_of_each(self, queries: NDArray[np.float32], limit: int) -> list[Hits]:
         """The answers of `vector` to several questions, one in each row, from few passes over the vectors."""
-        if not len(queries) or self.store.nearest_by_engine(queries[0], limit) is not None:
+        if not len(queries) or self.store.nearest(queries[0], limit) is not None:
             return super().nearest_of_each(queries, limit)
         self._refresh()
         self._check_dimensions(queries.shape[1])
         return self._scan.nearest_of_each(queries, limit)
 
     def vector(self, query: Vector, limit: int) -> Hits:
-        found = self.store.nearest_by_engine(query, limit)
-        if found is not None:
-            return found
-        found = self.store.nearest_alone(query, limit) if self._is_first_vector() else None
+        found = self.store.nearest(query, limit)
+        if found is None and self._is_first_vector():
+            found = self.store.nearest(query, limit, alone=True)
         if found is not None:
             return found
         self._refresh()
@@ -400,7 +398,7 @@ class MemoryIndex(OpenIndex):
         with (
             self.store.reopened() as beside,
             progress(len(by_hash), "embedding", "chunks") as done,
-            nullcontext() if beside.writable else beside.reading(),
+            nullcontext() if beside.writable else beside.known_vectors.while_reading(),
         ):
             known = embed_through_cache(
                 beside, self.store.settings, self.embedder, "passage", by_hash,
@@ -446,8 +444,9 @@ class MemoryIndex(OpenIndex):
         found, model = self.store.chunks(rows), self.model
         for one in found:
             if not is_sound(one, model):
-                raise self.store.damaged(
-                    f"the chunk {one.place} has another text, place or id than it was made with"
+                raise damaged(
+                    self.store.name,
+                    f"the chunk {one.place} has another text, place or id than it was made with",
                 )
         return found
 

@@ -13,7 +13,7 @@ import pickle
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
@@ -23,7 +23,7 @@ from workbench.errors import InputError, Interrupted, WorkbenchError
 from workbench.memory.addresses import server_place
 from workbench.memory.choices import Choices, extra_paths_of, remember
 from workbench.memory.embedding import cache as cached_embedding
-from workbench.memory.embedding.cache import embed_through_cache, known_vectors
+from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import (
     PACKAGED_MODEL,
     Embedder,
@@ -49,8 +49,10 @@ from workbench.memory.sources import (
 from workbench.memory.store.contract import (
     NO_VECTOR,
     Cached,
+    DamagedError,
     IndexPlace,
     IndexStore,
+    OtherVersionError,
     Settings,
     Stamp,
     unwritable,
@@ -351,12 +353,21 @@ def _rebuild(place: IndexPlace, work: Work) -> None:
 
 def _check_sources_stay(place: IndexPlace, work: Work) -> None:
     """Raises InputError for a place that holds no index, and for an index of more sources than were given."""
-    lost = place.stored_sources() - {source.name for source in work.sources}
+    lost = _stored_sources(place) - {source.name for source in work.sources}
     if lost:
         raise InputError(
             f"The index {place.name} also holds {' and '.join(sorted(lost))}, which a rebuild would lose.",
             "Give their folder too (--sessions FOLDER), or make a new index with --index FILE.",
         )
+
+
+def _stored_sources(place: IndexPlace) -> set[str]:
+    """The names of the sources that the index holds; none for an index that cannot be read."""
+    with suppress(DamagedError, OtherVersionError):
+        if place.exists():
+            with place.open() as store, store.reading():
+                return {stamp.source for stamp in store.stamps().values()}
+    return set()
 
 
 def _missing(
@@ -391,9 +402,8 @@ def _planned(work: Work, known: Mapping[str, Stamp], staged: Staged) -> Plan:
 
 def _carry_out(plan: Plan, work: Work, store: IndexStore) -> None:
     summary, stored = work.summary, 0
-    store.vector_source = (
-        work.vector_source or store.vector_source or next(iter(SHIPPED_VECTORS.values()), None)
-    )
+    known = store.known_vectors
+    known.source = work.vector_source or known.source or next(iter(SHIPPED_VECTORS.values()), None)
     store.made.describe(
         file_rules=work.indexing.rules, ties_by_row=work.indexing.ties_by_row, indexed_as=work.indexing.name
     )
@@ -439,7 +449,7 @@ def _vectors(group: Iterable[Cut], work: Work, store: IndexStore) -> Mapping[str
 
     texts = {passage.hash: passage.text for _, passages in group for passage in passages}
     if work.options.vectors_later and work.in_file and isinstance(work.embedder, LocalEmbedder):
-        known = known_vectors(store, work.settings, "passage", texts)
+        known = store.known_vectors.find(work.settings, "passage", texts)
         lacking = [hash_ for hash_ in texts if hash_ not in known]
         shares = work.embedder.read_shares([texts[hash_] for hash_ in lacking]).tolist()
         work.summary.later += len(lacking)

@@ -223,7 +223,7 @@ def rebuilt(index: MemoryIndex, chunker: Chunker, what: str) -> Iterator[MemoryI
         Store.create(Path(folder) / "index.sqlite", settings) as store,
     ):
         store.made.describe(file_rules=own.made.file_rules, ties_by_row=own.made.ties_by_row)
-        store.vector_source = own
+        store.known_vectors.source = own
         fresh = MemoryIndex(store, index.embedder)
         cuts = [(one, _cut(one, chunker)) for one in index.documents()]
         vectors = _vectors(fresh, store, [one for _, passages in cuts for one in passages], what)
@@ -241,7 +241,7 @@ def _cut(document: Document, chunker: Chunker) -> list[Passage]:
 
 def _vectors(index: MemoryIndex, store: Store, passages: list[Passage], what: str) -> Mapping[str, Cached]:
     texts = {one.hash: one.text for one in passages}
-    known = (store.vector_source or store).cached(store.settings, "passage", texts)
+    known = store.known_vectors.find(store.settings, "passage", texts)
     with progress(len(texts) - len(known), what, "chunks") as done:
 
         def count(embedded: int) -> None:

@@ -17,12 +17,11 @@ import apsw
 
 from workbench.errors import StorageError
 from workbench.memory.guard import LONGEST_VALUE, WRONG
-from workbench.memory.store.contract import DamagedError
+from workbench.memory.store.contract import DamagedError, damaged
 from workbench.memory.store.sqlite.database import (
     connect_empty,
     connect_existing,
     connect_new,
-    damaged,
     wrong_checksum,
 )
 

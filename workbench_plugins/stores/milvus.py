@@ -42,6 +42,7 @@ from workbench.memory.store.contract import (
     LockedError,
     Settings,
     Stamp,
+    damaged,
     hits_of,
     in_order,
     keyed,
@@ -291,7 +292,7 @@ class MilvusSession:
             found = self.client.query(collection, filter=where, output_fields=["count(*)"], timeout=SECONDS)
         return int(found[0]["count(*)"])
 
-    def nearest(
+    def best_of_field(
         self, collection: str, field: str, asked: Any, metric: str, where: str, limit: int
     ) -> list[tuple[int, float]]:
         """The ids and numbers of the best hits of one vector field, best first."""
@@ -443,8 +444,6 @@ NUMBER = "milvus bm25"
 class MilvusStore(MilvusSession, IndexStore):
     """An open index in Milvus, for one thread at a time."""
 
-    engine = "milvus"
-
     def __init__(self, address: MilvusAddress, state: State | None = None) -> None:
         super().__init__(address)
         found = state or read(self)
@@ -503,13 +502,15 @@ class MilvusStore(MilvusSession, IndexStore):
         return True
 
     @property
-    def replaced(self) -> bool:
-        latest = read(self)
-        return latest is not None and latest["build"] != self._state["build"]
-
-    @property
-    def busy(self) -> bool:
+    def _busy(self) -> bool:
         return self._pinned is not None
+
+    def latest(self) -> MilvusStore:
+        if self._busy:
+            return self
+        latest = read(self)
+        rebuilt = latest is not None and latest["build"] != self._state["build"]
+        return self.reopened() if rebuilt else self
 
     def reopened(self) -> MilvusStore:
         return MilvusStore(self.address)
@@ -529,7 +530,7 @@ class MilvusStore(MilvusSession, IndexStore):
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        if self.busy:
+        if self._busy:
             yield
             return
         self._pinned = self.state
@@ -543,7 +544,7 @@ class MilvusStore(MilvusSession, IndexStore):
         if self._depth:
             yield
             return
-        if self.busy:
+        if self._busy:
             raise RuntimeError("Writes inside a block of `reading` would be lost.")
         before = self.state
         self._pinned, self._depth = dict(before), 1
@@ -604,7 +605,7 @@ class MilvusStore(MilvusSession, IndexStore):
     def chunks(self, rows: Rows) -> list[Chunk]:
         by_row = {row["id"]: row for row in self._with_ids("chunks", rows.tolist(), CHUNK_FIELDS)}
         if len(by_row) < len(set(rows.tolist())):
-            raise self.damaged("a chunk is missing")
+            raise damaged(self.name, "a chunk is missing")
         return [Chunk(*CHUNK_OF(by_row[row])) for row in rows.tolist()]
 
     def _with_ids(self, kind: str, ids: Iterable[int], fields: Sequence[str]) -> list[dict[str, Any]]:
@@ -665,7 +666,9 @@ class MilvusStore(MilvusSession, IndexStore):
         """The hits, best first and ties by chunk id. The best `limit` are complete, with all ties."""
         depth = limit + 1
         while True:
-            found = self.nearest(self.collection("chunks"), "sparse", asked, "BM25", self._seen(), depth)
+            found = self.best_of_field(
+                self.collection("chunks"), "sparse", asked, "BM25", self._seen(), depth
+            )
             complete = len(found) < depth or depth >= LARGEST_LIMIT
             if complete or abs(found[limit - 1][1] - found[-1][1]) > 0:
                 break
@@ -686,12 +689,12 @@ class MilvusStore(MilvusSession, IndexStore):
         known = {word for row in self._all(["text"]) for word in TOKENS.findall(str(row["text"]).lower())}
         return " ".join([*words[:-1], *sorted(word for word in known if word.startswith(words[-1]))])
 
-    def nearest_by_engine(self, query: Vector, limit: int) -> Hits | None:
+    def nearest(self, query: Vector, limit: int, alone: bool = False) -> Hits | None:
         if self.address.vectors == "scan":
             return None
         self._in_time()
         asked = query.astype(np.float32).tolist()
-        found = self.nearest(self.collection("chunks"), "dense", asked, "COSINE", self._seen(), limit)
+        found = self.best_of_field(self.collection("chunks"), "dense", asked, "COSINE", self._seen(), limit)
         return in_order(self, hits_of([(row, 1.0 - cosine) for row, cosine in found]))
 
     # Writing

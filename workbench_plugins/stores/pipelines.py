@@ -43,7 +43,7 @@ FOUR = FixedDepth(cap=4)
 def store_on(index: Index, engine: str, product: str, address: str, description: str) -> IndexStore:
     """The store of an index in one engine. Raises InputError for an index that is elsewhere."""
     inner = innermost(index)
-    if isinstance(inner, MemoryIndex) and inner.store.engine == engine:
+    if isinstance(inner, MemoryIndex) and inner.store.name.startswith(f"{engine}://"):
         return inner.store
     raise InputError(
         f"The index {index.name} is not in {product}, so it cannot be laid out as: {description}.",

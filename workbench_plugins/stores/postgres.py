@@ -39,6 +39,7 @@ from workbench.memory.store.contract import (
     LockedError,
     Settings,
     Stamp,
+    damaged,
     hits_of,
     in_order,
     keyed,
@@ -439,8 +440,6 @@ REMEMBER_SQL = """
 class PostgresStore(Session, IndexStore):
     """An open index in a PostgreSQL schema, for one thread at a time."""
 
-    engine = "postgresql"
-
     def __init__(self, address: Address, connection: psycopg.Connection[Any]) -> None:
         super().__init__(address, connection)
         self._build = _number(self, self.address.schema)
@@ -498,21 +497,14 @@ class PostgresStore(Session, IndexStore):
     def writable(self) -> bool:
         return bool(self.value("SELECT has_table_privilege('chunks', 'INSERT') AND NOT pg_is_in_recovery()"))
 
-    @property
-    def replaced(self) -> bool:
-        return self.db.closed or _number(self, self.address.schema) not in (self._build, None)
+    def latest(self) -> PostgresStore:
+        if self.busy:
+            return self
+        rebuilt = self.db.closed or _number(self, self.address.schema) not in (self._build, None)
+        return self.reopened() if rebuilt or not self.writable else self
 
     def reopened(self) -> PostgresStore:
         return PostgresStore.open(self.address)
-
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        """One state of the index; vectors that are remembered inside are written at its end."""
-        if self.busy:
-            yield
-            return
-        with self.postponed.while_reading(super().reading()):
-            yield
 
     # Reading
 
@@ -539,7 +531,7 @@ class PostgresStore(Session, IndexStore):
             for row, key, path, source, first, last, text, exact, share in found
         }
         if len(by_row) < len(set(rows.tolist())):
-            raise self.damaged("a chunk is missing")
+            raise damaged(self.name, "a chunk is missing")
         return [by_row[row] for row in rows.tolist()]
 
     def rows_of(self, path: str) -> Rows:
@@ -577,7 +569,7 @@ class PostgresStore(Session, IndexStore):
         names = {"table": "chunks", "function": "to_tsquery", "tie": "id" if self.made.ties_by_row else KEY}
         return _matching(self, self.address.config, tsquery(query), self.address.rank, limit, **names)
 
-    def nearest_by_engine(self, query: Vector, limit: int) -> Hits | None:
+    def nearest(self, query: Vector, limit: int, alone: bool = False) -> Hits | None:
         """The nearest chunks as the server finds them; None if the address leaves that to a scan."""
         if self.address.vectors == "scan":
             return None
@@ -640,12 +632,9 @@ class PostgresStore(Session, IndexStore):
             "WHERE model = %s AND revision = %s AND role = %s AND hash = ANY(%s) AND length(vector) = %s",
             (settings.model, settings.revision, role, wanted, 4 * settings.dimensions),
         )
-        found = {hash_: Cached(np.frombuffer(blob, np.float32), share) for hash_, blob, share in rows}
-        return found | self.postponed.known(settings, role, wanted)
+        return {hash_: Cached(np.frombuffer(blob, np.float32), share) for hash_, blob, share in rows}
 
     def remember(self, settings: Settings, role: str, found: Mapping[str, Cached]) -> None:
-        if self.postponed.take(settings, role, found):
-            return
         with self.writing():
             self.execute_many(
                 REMEMBER_SQL,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from workbench.memory.embedding.engines import Role
 from workbench.memory.embedding.local import Embedded, Embedder, PartlyEmbeddedError
-from workbench.memory.store.contract import Cached, DamagedError, IndexStore, Settings
+from workbench.memory.store.contract import Cached, IndexStore, Settings
 
 TEXTS_IN_FLIGHT = 64
 """The most texts that an embedder gets at once. Their vectors are kept before the next texts are embedded.
@@ -18,18 +18,6 @@ An interruption loses at most these: about 15 seconds of work of the local model
 def texts_in_flight(embedder: Embedder) -> int:
     """The most texts that this embedder gets at once. An embedder on many machines sets its own number."""
     return int(getattr(embedder, "texts_in_flight", TEXTS_IN_FLIGHT))
-
-
-def known_vectors(
-    store: IndexStore, settings: Settings, role: Role, hashes: Collection[str]
-) -> dict[str, Cached]:
-    """The known vectors of these texts, from the store or its lender. A damaged index lends nothing."""
-    known = store.cached(settings, role, hashes)
-    try:
-        missing = [one for one in hashes if one not in known]
-        return known | (store.vector_source.cached(settings, role, missing) if store.vector_source else {})
-    except DamagedError:
-        return known
 
 
 def embed_through_cache(
@@ -52,11 +40,11 @@ def embed_through_cache(
             hash_: Cached(vector, float(share))
             for hash_, vector, share in zip(hashes, answer.vectors, answer.read_share, strict=True)
         }
-        store.remember(settings, role, fresh)
+        store.known_vectors.keep(settings, role, fresh)
         known.update(fresh)
         embedded(len(fresh))
 
-    known = known_vectors(store, settings, role, texts)
+    known = store.known_vectors.find(settings, role, texts)
     missing = [hash_ for hash_ in texts if hash_ not in known]
     step = texts_in_flight(embedder)
     for start in range(0, len(missing), step):

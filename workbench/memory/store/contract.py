@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, astuple, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,6 +104,15 @@ class OtherVersionError(InputError):
     """The index file has another schema than this workbench reads."""
 
 
+def damaged(name: object, problem: str) -> DamagedError:
+    """The error for a store of that name with other contents than the workbench writes."""
+    server = f"--store '{name}' " if "://" in str(name) else ""
+    return DamagedError(
+        f"The index {name} is damaged: {problem}.",
+        f"Build it again: workbench index FOLDER {server}--rebuild",
+    )
+
+
 def unwritable(path: Path, error: OSError) -> UnwritableError:
     """The storage error for an OSError that was raised while `path`, or a file beside it, was written."""
     if error.errno in NO_ROOM:
@@ -179,11 +188,6 @@ class IndexStore(ABC):
     Raises StorageError when the store cannot be read or written, and InputError for input that it refuses.
     """
 
-    engine: ClassVar[str] = ""
-    """The engine that searches: sqlite, postgresql or milvus; empty for one that does not say."""
-    vector_source: IndexStore | None = None
-    """Another open store, whose known vectors are taken before a text is embedded for this one."""
-
     # What the index says of itself, in a table of keys and values
 
     @property
@@ -203,27 +207,20 @@ class IndexStore(ABC):
     def writing(self) -> AbstractContextManager[None]:
         """One transaction: all writes inside the block are kept, or none. Blocks nest."""
 
-    def damaged(self, problem: str) -> DamagedError:
-        """The error for a store with other contents than the workbench writes."""
-        return DamagedError(
-            f"The index {self.name} is damaged: {problem}.",
-            f"Build it again: workbench index FOLDER --store '{self.name}' --rebuild",
-        )
-
     @property
     def settings(self) -> Settings:
         """The model and the chunker that the index was made with."""
         try:
             return settings_in(self.meta("settings"))
         except ValueError:
-            raise self.damaged("it does not say how it was made") from None
+            raise damaged(self.name, "it does not say how it was made") from None
 
     @property
     def generation(self) -> int:
         """A number that grows with every change."""
         text = self.meta("generation")
         if not text.isdecimal() or len(text) > 30:
-            raise self.damaged("it has no generation")
+            raise damaged(self.name, "it has no generation")
         return int(text)
 
     @property
@@ -238,15 +235,12 @@ class IndexStore(ABC):
     def writable(self) -> bool:
         """Whether the store can be written."""
 
-    @property
     @abstractmethod
-    def replaced(self) -> bool:
-        """Whether the index has been rebuilt since this store was opened, so that it must be opened again."""
+    def latest(self) -> Self:
+        """The store to ask next: this one, or a newly opened one if the index has been rebuilt since.
 
-    @property
-    @abstractmethod
-    def busy(self) -> bool:
-        """Whether a block of `reading` or `writing` is open."""
+        It is always this one inside a block of `reading` or `writing`. This one is not closed.
+        """
 
     @abstractmethod
     def reopened(self) -> Self:
@@ -258,7 +252,10 @@ class IndexStore(ABC):
 
     @abstractmethod
     def reading(self) -> AbstractContextManager[None]:
-        """One state of the store for all reads inside the block, whatever other processes write meanwhile."""
+        """One state of the store for all reads inside the block, whatever other processes write meanwhile.
+
+        Blocks nest, also inside `writing`.
+        """
 
     @abstractmethod
     def close(self) -> None:
@@ -311,17 +308,11 @@ class IndexStore(ABC):
     def keyword(self, query: Query, limit: int) -> Hits:
         """The best `limit` chunks that match a query, with the engine's own score of each."""
 
-    def nearest_by_engine(self, query: Vector, limit: int) -> Hits | None:
-        """The nearest chunks as the engine itself finds them, with cosine distances.
+    def nearest(self, query: Vector, limit: int, alone: bool = False) -> Hits | None:
+        """The nearest chunks with their cosine distances, as the store itself finds them.
 
-        None if this store leaves that to an exact scan of `matrix`.
-        """
-        return None
-
-    def nearest_alone(self, query: Vector, limit: int) -> Hits | None:
-        """The nearest chunks by exact cosine distance, without reading all vectors, for one question alone.
-
-        None if a scan of `matrix` costs no more, or if that way cannot be sure of the hits.
+        None if it leaves that to an exact scan of `matrix`. With `alone` no other question is known to
+        follow, and a store may find the exact hits in a way that costs less than one scan.
         """
         return None
 
@@ -358,9 +349,9 @@ class IndexStore(ABC):
         """Keeps vectors by model, revision, role, and the hash of their exact text."""
 
     @cached_property
-    def postponed(self) -> Postponed:
-        """The vectors that are remembered while one state is read, for a store that cannot write then."""
-        return Postponed(self)
+    def known_vectors(self) -> KnownVectors:
+        """What embeds texts for this store finds known vectors here, and keeps new ones."""
+        return KnownVectors(self)
 
 
 class Made:
@@ -381,7 +372,7 @@ class Made:
             known = json.loads(self._store.meta("file_rules") or "{}")
             return FileRules(**{**known, "heads": tuple(known["heads"])}) if known else GENERAL
         except (InputError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            raise self._store.damaged("it does not say which files it has") from None
+            raise damaged(self._store.name, "it does not say which files it has") from None
 
     @property
     def ties_by_row(self) -> bool:
@@ -428,22 +419,31 @@ class Made:
                     store.set_meta(key, value)
 
 
-class Postponed:
-    """A queue of vectors that are remembered while one state of a store is read, and written at its end."""
+class KnownVectors:
+    """The vectors that a store knows: those of its cache, those not written yet, and those of `source`.
+
+    `source` is another open store whose vectors are taken before a text is embedded. What is kept while one
+    state is read waits in a queue, since a store cannot write then.
+    """
 
     def __init__(self, store: IndexStore) -> None:
+        self.source: IndexStore | None = None
         self._store = store
         self._waiting: dict[tuple[Settings, str], dict[str, Cached]] | None = None
 
     @contextmanager
-    def while_reading(self, reading: AbstractContextManager[None]) -> Iterator[None]:
-        """Reads one state; what `take` gets meanwhile is written at the end, if the store can be written.
+    def while_reading(self) -> Iterator[None]:
+        """Reads one state of the store; what is kept meanwhile is written at the end, if that is possible.
 
-        A question that has been answered does not fail because the cache has no room.
+        A question that has been answered does not fail because the cache has no room. Blocks nest.
         """
+        if self._waiting is not None:
+            with self._store.reading():
+                yield
+            return
         self._waiting = {}
         try:
-            with reading:
+            with self._store.reading():
                 yield
             found = self._waiting
         finally:
@@ -453,17 +453,24 @@ class Postponed:
                 for (settings, role), vectors in found.items():
                     self._store.remember(settings, role, vectors)
 
-    def take(self, settings: Settings, role: str, found: Mapping[str, Cached]) -> bool:
-        """Whether these vectors wait for the end of the reading; False when nothing is being read."""
-        if self._waiting is None:
-            return False
-        self._waiting.setdefault((settings, role), {}).update(found)
-        return True
+    def find(self, settings: Settings, role: str, hashes: Iterable[str]) -> dict[str, Cached]:
+        """The known vectors of these texts. A damaged source gives none."""
+        wanted = list(hashes)
+        waiting = (self._waiting or {}).get((settings, role), {})
+        known = self._store.cached(settings, role, wanted)
+        known |= {hash_: waiting[hash_] for hash_ in wanted if hash_ in waiting}
+        missing = [hash_ for hash_ in wanted if hash_ not in known]
+        if self.source is not None and missing:
+            with suppress(DamagedError):
+                known |= self.source.cached(settings, role, missing)
+        return known
 
-    def known(self, settings: Settings, role: str, wanted: Sequence[str]) -> dict[str, Cached]:
-        """The vectors of these text hashes that are not written yet."""
-        found = (self._waiting or {}).get((settings, role), {})
-        return {hash_: found[hash_] for hash_ in wanted if hash_ in found}
+    def keep(self, settings: Settings, role: str, found: Mapping[str, Cached]) -> None:
+        """Writes these vectors into the cache, now or at the end of what is being read."""
+        if self._waiting is None:
+            self._store.remember(settings, role, found)
+        else:
+            self._waiting.setdefault((settings, role), {}).update(found)
 
 
 def in_order(store: IndexStore, hits: Hits) -> Hits:
@@ -520,11 +527,3 @@ class IndexPlace(ABC):
 
         Known vectors are taken over. If the block fails, the old store stays as it was.
         """
-
-    def stored_sources(self) -> set[str]:
-        """The names of the sources that the index holds; none for an index that cannot be read."""
-        with suppress(DamagedError, OtherVersionError):
-            if self.exists():
-                with self.open() as store, store.reading():
-                    return {stamp.source for stamp in store.stamps().values()}
-        return set()

@@ -21,11 +21,11 @@ import sqlite_vec
 from workbench.errors import InputError
 from workbench.memory.guard import check_plain
 from workbench.memory.store.contract import (
-    DamagedError,
     DiskFullError,
     LockedError,
     Settings,
     UnwritableError,
+    damaged,
     disk_is_full,
 )
 
@@ -261,13 +261,6 @@ Fail = Callable[[str], Exception]
 
 KEPT_WITH_THE_CACHE = ("documents", "chunks", "embedding_cache", "meta")
 OURS = (*KEPT_WITH_THE_CACHE, "chunks_by_document", "chunks_fts", "chunks_vec")
-
-
-def damaged(path: Path, problem: str) -> DamagedError:
-    """The error for an index file with other contents than the workbench writes."""
-    return DamagedError(
-        f"The index {path} is damaged: {problem}.", "Build it again: workbench index FOLDER --rebuild"
-    )
 
 
 def check_tables(path: Path, db: apsw.Connection, dimensions: int) -> None:

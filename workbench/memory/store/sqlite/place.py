@@ -203,12 +203,12 @@ class SQLitePlace(IndexPlace):
                     for one in old:
                         # A rebuild is the remedy for a damaged index, and for one of another version.
                         with suppress(DamagedError, OtherVersionError):
-                            store.vector_source = stack.enter_context(Store.open(one))
+                            store.known_vectors.source = stack.enter_context(Store.open(one))
                         with suppress(DamagedError):
                             store.take_cache(one)
                     _clear_up(left, store)
                     yield store
-                    store.vector_source = None
+                    store.known_vectors.source = None
                 for one in old:
                     with suppress(DamagedError):
                         store.take_chunks(one, left=True)

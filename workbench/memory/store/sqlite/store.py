@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, replace
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -25,11 +26,11 @@ from workbench.errors import InputError, WorkbenchError
 from workbench.memory.choices import is_default_place
 from workbench.memory.store.contract import (
     Cached,
-    DamagedError,
     IndexStore,
     OtherVersionError,
     Settings,
     Stamp,
+    damaged,
     hits_of,
     in_order,
     keyed,
@@ -38,7 +39,7 @@ from workbench.memory.store.contract import (
 )
 from workbench.memory.store.scan import exact_hits
 from workbench.memory.store.sqlite import database
-from workbench.memory.store.sqlite.database import check_dimensions, damaged, identity, plain_errors, typed
+from workbench.memory.store.sqlite.database import check_dimensions, identity, plain_errors, typed
 from workbench.memory.store.sqlite.fts5 import SQLitePostings, match_expression
 from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vector
 
@@ -134,8 +135,6 @@ GONE_SINCE = """
 class Store(IndexStore):
     """An open index file, for one thread at a time. Close it, or use it in a `with` statement."""
 
-    engine = "sqlite"
-
     def __init__(self, path: Path, db: apsw.Connection) -> None:
         self.path = path
         self.db = db
@@ -192,7 +191,7 @@ class Store(IndexStore):
         except (apsw.NotADBError, apsw.CorruptError):
             ours = False
         if not ours and (is_default_place(self.path) or database.is_marked(self.path)):
-            raise self.damaged("its beginning is not that of a workbench index")
+            raise damaged(self.path, "its beginning is not that of a workbench index")
         if not ours:
             raise InputError(
                 f"{self.path} is not a workbench index.",
@@ -206,7 +205,7 @@ class Store(IndexStore):
                 "Build it again: workbench index FOLDER --rebuild",
             )
         if database.has_lost_checksums(self.db):
-            raise self.damaged("its pages have lost their checksums")
+            raise damaged(self.path, "its pages have lost their checksums")
         settings = self.settings
         check_dimensions(settings)
         database.check_tables(self.path, self.db, settings.dimensions)
@@ -217,9 +216,6 @@ class Store(IndexStore):
     def name(self) -> str:
         """The path of the index file."""
         return str(self.path)
-
-    def damaged(self, problem: str) -> DamagedError:
-        return damaged(self.path, problem)
 
     def meta(self, key: str) -> str:
         found = self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).get
@@ -238,13 +234,14 @@ class Store(IndexStore):
         return not self.db.readonly("main")
 
     @property
-    def replaced(self) -> bool:
-        """Whether the path leads to another file now than when it was opened: it has been made anew."""
-        return identity(self.path) not in (self._seen, None)
-
-    @property
-    def busy(self) -> bool:
+    def _busy(self) -> bool:
         return bool(self.db.in_transaction)
+
+    def latest(self) -> Store:
+        """Another one if the path leads to another file now; always for a file that cannot be written."""
+        rebuilt = identity(self.path) not in (self._seen, None)
+        outlived = rebuilt or not self.writable
+        return self.reopened() if outlived and not self._busy else self
 
     def reopened(self) -> Store:
         return Store.open(self.path)
@@ -257,7 +254,7 @@ class Store(IndexStore):
         """
         if self._reading:
             raise RuntimeError("What is written while one state is read would be lost.")
-        if self.busy:
+        if self._busy:
             yield
             return
         with plain_errors(self.path):
@@ -271,18 +268,10 @@ class Store(IndexStore):
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """One state of the index for all reads inside the block, whatever other processes write meanwhile.
-
-        Vectors that are remembered inside are written at its end.
-        """
-        if self.busy:
+        """One state of the index for all reads inside the block, whatever other processes write meanwhile."""
+        if self._busy:
             yield
             return
-        with self.postponed.while_reading(self._one_state()):
-            yield
-
-    @contextmanager
-    def _one_state(self) -> Iterator[None]:
         with plain_errors(self.path):
             self.db.execute("BEGIN")
             self._reading = True
@@ -294,7 +283,7 @@ class Store(IndexStore):
                 self._roll_back()
 
     def _roll_back(self) -> None:
-        if self.busy:  # what a full disk has stopped, SQLite itself has rolled back
+        if self._busy:  # what a full disk has stopped, SQLite itself has rolled back
             self.db.execute("ROLLBACK")
 
     def time_limit(self, seconds: float) -> AbstractContextManager[None]:
@@ -310,7 +299,7 @@ class Store(IndexStore):
     def stamps(self) -> dict[str, Stamp]:
         """Every indexed file's stamp, by path."""
         rows = self.db.execute("SELECT path, hash, size, mtime_ns, source FROM documents")
-        return {path: Stamp(*stamp) for path, *stamp in typed(rows, STAMP, self.damaged)}
+        return {path: Stamp(*stamp) for path, *stamp in typed(rows, STAMP, partial(damaged, self.path))}
 
     def replace(self, document: Document, passages: Sequence[Passage], cached: Sequence[Cached]) -> None:
         """Stores the document with exactly these passages and vectors, in one transaction.
@@ -405,16 +394,16 @@ class Store(IndexStore):
         # A copy lies in NumPy's own memory, which a large product reads in 60 % of the time.
         vectors = joined.reshape(-1, self.settings.dimensions).copy()
         if not np.isfinite(vectors).all():
-            raise self.damaged("a vector has a number that is not finite")
+            raise damaged(self.path, "a vector has a number that is not finite")
         if len(found) > self.size or (len(found) < self.size and not self.made.vectors_later):
-            raise self.damaged(f"it has {self.size} chunks and {len(found)} vectors")
+            raise damaged(self.path, f"it has {self.size} chunks and {len(found)} vectors")
         return np.array([row for row, _ in found], np.int64), vectors
 
-    def nearest_alone(self, query: Vector, limit: int) -> Hits | None:
-        """The nearest chunks of those that vec0 proposes, if it surely proposes all of them."""
+    def nearest(self, query: Vector, limit: int, alone: bool = False) -> Hits | None:
+        """With `alone`, the nearest chunks of those that vec0 proposes, if it surely proposes all of them."""
         most = limit + SPARE
         stored = self.db.execute("SELECT count(*) FROM chunks_vec_rowids").get
-        can_be_sure = limit > 0 and most <= LARGEST_KNN and stored == self.size
+        can_be_sure = alone and limit > 0 and most <= LARGEST_KNN and stored == self.size
         if not can_be_sure or stored < LEAST_FOR_VEC0 or query.size != self.settings.dimensions:
             return None
         proposed: list[Any] = self.db.execute(
@@ -437,15 +426,15 @@ class Store(IndexStore):
     def documents(self) -> list[Document]:
         """All indexed documents, by path."""
         rows = self.db.execute("SELECT path, source, text, hash, size, mtime_ns FROM documents ORDER BY path")
-        return [Document(*row) for row in typed(rows, DOCUMENT, self.damaged)]
+        return [Document(*row) for row in typed(rows, DOCUMENT, partial(damaged, self.path))]
 
     def chunks(self, rows: Rows) -> list[Chunk]:
         """The chunks of these rows, in their order."""
         found = self.db.execute(CHUNKS_SQL, (json.dumps(rows.tolist()),))
-        sound = typed(found, CHUNK, self.damaged)
+        sound = typed(found, CHUNK, partial(damaged, self.path))
         by_row = {row: Chunk(*fields) for row, *fields in sound}
         if len(by_row) < len(set(rows.tolist())):
-            raise self.damaged("a chunk belongs to no document")
+            raise damaged(self.path, "a chunk belongs to no document")
         return [by_row[row] for row in rows.tolist()]
 
     def rows_of(self, path: str) -> Rows:
@@ -467,7 +456,7 @@ class Store(IndexStore):
             if role == "passage" and _same_vectors(settings, self.settings):
                 lacking = json.dumps([one for one in wanted if one not in found])
                 found |= _vectors(self.db.execute(OF_CHUNKS, (lacking,)))
-        return found | self.postponed.known(settings, role, wanted)
+        return found
 
     def drop_stored(self, hashes: Sequence[str]) -> None:
         """Removes the vectors of texts that are stored with their chunks, within `writing`."""
@@ -475,8 +464,6 @@ class Store(IndexStore):
         self.db.execute(DROP_STORED, (made.model, made.revision, json.dumps(hashes)))
 
     def remember(self, settings: Settings, role: str, found: Mapping[str, Cached]) -> None:
-        if self.postponed.take(settings, role, found):
-            return
         with self.writing():
             self.db.executemany(
                 "INSERT OR REPLACE INTO embedding_cache VALUES (?, ?, ?, ?, ?, ?)",
