@@ -143,9 +143,7 @@ def explain(
                 print_error(remark)
         if explanation.target in opened.changed():
             print_error(f"{explanation.target} has changed since it was indexed: this is about its old text.")
-        paths = () if explanation.verdicts else opened.paths()
-        if not explanation.verdicts and (there := opened.unread_near(explanation.target)) is not None:
-            print_error(str(there))
+        paths = () if explanation.verdicts or explanation.unread else opened.paths()
         if explanation.verdicts and explanation.fate is not Fate.RETURNED:
             remark_on_question(trace, searched[1], opened, explanation.target)
         if case is not None:

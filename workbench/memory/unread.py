@@ -48,7 +48,12 @@ class Unread:
     refused: bool = False
 
     def __str__(self) -> str:
-        return f"{self.path} is not read: it is one of the files {self.why}. {self.remedy}"
+        return f"{self.path} is not read: it is a {self.kind} {_of_one(self.why)}. {self.remedy}"
+
+    @property
+    def kind(self) -> str:
+        """What such a file is called in a sentence."""
+        return "Markdown file" if self.remedy == ADD else "file"
 
 
 def unread_files(
@@ -70,18 +75,24 @@ def unread_lines(unread: Iterable[Unread]) -> list[str]:
     ordered = sorted(unread, key=lambda one: (one.why, one.path))
     lines = []
     for (why, remedy), group in groupby(ordered, key=lambda one: (one.why, one.remedy)):
-        paths = [one.path for one in group]
-        kind = "Markdown file" if remedy == ADD else "file"
-        if len(paths) == 1:
-            lines.append(f"{paths[0]} is not read: it is a {kind} {_of_one(why)}. {remedy}")
-        else:
-            lines.append(f"{counted(len(paths), kind)} {why} are not read (such as {paths[0]}). {remedy}")
+        first, *others = group
+        count = counted(1 + len(others), first.kind)
+        many = f"{count} {why} are not read (such as {first.path}). {remedy}"
+        lines.append(many if others else str(first))
     return lines
+
+
+FORMS = (
+    ("that end ", "that ends "),
+    ("that are ", "that is "),
+    ("hidden folders", "a hidden folder"),
+)
+"""Words about many files, and the same about one."""
 
 
 def _of_one(why: str) -> str:
     """Why files are not read, said of one file."""
-    for many, one in (("that end ", "that ends "), ("that are ", "that is ")):
+    for many, one in FORMS:
         why = why.replace(many, one)
     return why
 

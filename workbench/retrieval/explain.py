@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import PurePosixPath
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.cutoff import Limit
 from workbench.retrieval.expressions import Expression
 from workbench.retrieval.fusion import WeightedSum
+from workbench.retrieval.index_adapters import innermost
 from workbench.retrieval.legs import LegRank, LegStage, Union, legs_of
 from workbench.retrieval.picture import Mark, picture
 from workbench.retrieval.pipeline import Running
@@ -28,6 +30,8 @@ from workbench.tables import Block, Fold, Part, Picture, hanging
 
 OF_A_SCOPE = ("outside", "passing")
 """The fields of a rank that only a search with a scope has."""
+LONGEST = 200
+"""So many characters of a question stand above an explanation."""
 
 
 @dataclass(frozen=True)
@@ -85,12 +89,16 @@ def _rank_data(one: LegRank) -> dict[str, Any]:
 
 @dataclass(frozen=True, repr=False)
 class Explanation(Shown):
-    """What happened to a file in a search: the verdict on each of its chunks, best first."""
+    """What happened to a file in a search: the verdict on each of its chunks, best first.
+
+    `unread` says why no index reads the file, if it is in the memory's folder.
+    """
 
     trace: Trace
     target: str
     fate: Fate
     verdicts: tuple[Verdict, ...]
+    unread: str = ""
 
     def __repr__(self) -> str:
         """One line; `workbench.show` prints all, and a notebook shows all."""
@@ -101,7 +109,7 @@ class Explanation(Shown):
         trace, target = self.trace, self.target
         head = [f"“{trace.question}”", f"  system {trace.system}, file {target}: {self.fate.upper()}"]
         if self.fate is Fate.NEVER_INDEXED:
-            return "\n".join(map(one_line, [*head, "", _never_indexed_line(target)]))
+            return "\n".join(map(one_line, [*head, "", self.unread or _never_indexed_line(target)]))
         legs = [f"  {line}" for line in trace.asked_lines()[1:]]
         body = [line for one in self.verdicts[:chunks] for line in ["", *one.lines(trace)]]
         rest = Counter(one.fate.value for one in self.verdicts[chunks:])
@@ -128,13 +136,17 @@ class Explanation(Shown):
 
     def view(self) -> list[Part]:
         """The headline, the way of the best chunk through the stages, and folded every number of the best."""
-        about = f"“{self.trace.question}” in {self.trace.system}"
+        about = f"“{shorten(self.trace.question, LONGEST, placeholder=' …')}” in {self.trace.system}"
         parts: list[Part] = [
             Block(self.headline, style="bold"),
             hanging(one_line(about)),
         ]
         if not self.verdicts:
-            return [*parts, hanging(_never_indexed_line(self.target)), *self.trace.cautions]
+            return [
+                *parts,
+                hanging(one_line(self.unread or _never_indexed_line(self.target))),
+                *self.trace.cautions,
+            ]
         best, others = self.verdicts[0], Counter(one.fate.value for one in self.verdicts[1:])
         parts.append(best.chunk.place)
         parts += [hanging(one_line(f"  {line}")) for line in best.way(self.trace)]
@@ -246,7 +258,9 @@ def explain(trace: Trace, index: Index, target: str, vector: Vector | None = Non
 def _explained(trace: Trace, context: Context, target: str) -> Explanation:
     rows = context.index.rows_of(target)
     if rows.size == 0:
-        return Explanation(trace, target, Fate.NEVER_INDEXED, ())
+        unread_near = getattr(innermost(context.index), "unread_near", None)  # an index of files has it
+        there = None if unread_near is None else unread_near(target)
+        return Explanation(trace, target, Fate.NEVER_INDEXED, (), str(there or ""))
     asked = [leg for leg in legs_of(trace.stages) if leg.name in trace.legs]
     scope = next((stage for stage in trace.stages if isinstance(stage, Scope)), None)
     leg_ranks = [_scoped(leg.leg_ranks(trace, context, rows), scope, trace, target) for leg in asked]

@@ -52,6 +52,17 @@ class FixedDepth(Depth):
         return f"{self.cap} candidates"
 
 
+MOST_WORDS = 10
+"""So many of the words that a leg does not find are told in a sentence."""
+
+
+def _some_words(words: Sequence[str]) -> str:
+    """The words in quotes, the first of many; empty for none."""
+    told = ", ".join(f"“{word}”" for word in words[:MOST_WORDS])
+    rest = len(words) - MOST_WORDS
+    return f"{told} and {counted(rest, 'other word')}" if rest > 0 else told
+
+
 @dataclass(frozen=True)
 class LegRank:
     """The rank of a chunk in one leg, among all matches (None: no match), and the leg's depth.
@@ -84,7 +95,7 @@ class LegRank:
 
         `asked` is what the leg asked; None for a question that it cannot search.
         """
-        leg, lacks = f"{self.leg} leg", ", ".join(f"“{word}”" for word in self.missing)
+        leg, lacks = f"{self.leg} leg", _some_words(self.missing)
         if self.rank is None and asked is not None and not lacks:
             return f"{leg}: not among the {counted(self.matched, 'chunk')} that it lists{self.beyond}"
         if self.rank is None:

@@ -300,12 +300,13 @@ def _removal(stage: Stage) -> Iterator[Repair]:
         yield Repair(slot, name, (Edit(slot, None),), "the stage does nothing", removes=True)
 
 
-def _deepened(stage: Any) -> Stage | None:
-    """A leg that brings every match, if its depth is a parameter."""
+def _deepened(stage: Any, deepest: int = DEEPEST) -> Stage | None:
+    """A leg that brings so many matches, or as many as now, if its depth is a parameter."""
     depth = getattr(stage, "depth", None)
     if not is_dataclass(depth) or isinstance(depth, type):
         return None
-    wide = {one.name: DEEPEST for one in fields(depth) if isinstance(getattr(depth, one.name), int | float)}
+    now = {one.name: getattr(depth, one.name) for one in fields(depth)}
+    wide = {name: max(value, deepest) for name, value in now.items() if isinstance(value, int | float)}
     deep: Stage = replace(stage, depth=replace(depth, **wide))
     return deep
 
@@ -325,6 +326,18 @@ def _without_leg(pipeline: Pipeline, leg: LegStage) -> Iterator[Repair]:
     edits = (Edit("fusion", OneLeg(others[0])), *(Edit(one.slot, None) for one in gone))
     why = f"the {others[0]} leg decides alone"
     yield Repair(leg.slot, f"no {leg.name} leg", edits, why, removes=True)
+
+
+def moved_to(pipeline: Pipeline, repair: Repair, bound: int) -> Repair:
+    """A repair that takes a limit or a depth away, with this bound in its place; any other one as it is."""
+    now = content_of(pipeline, repair.slot)
+    if not repair.removes or len(repair.edits) > 1:
+        return repair
+    if isinstance(now, Limit):
+        count = min(max(now.count, bound), Limit.ranges["count"][1])
+        return replace(repair, edits=(Edit(repair.slot, replace(now, count=count)),))
+    deep = _deepened(now, bound) if isinstance(now, LegStage) else None
+    return repair if deep is None else replace(repair, edits=(Edit(repair.slot, deep),))
 
 
 def combined(pipeline: Pipeline, some: Iterable[Repair]) -> Pipeline:

@@ -94,7 +94,7 @@ def diagnose(
     command = [
         "workbench",
         "search",
-        question,
+        " ".join(question.split()),  # a command to paste is one line
         *where.given,
         "--system",
         configured_name(name),

@@ -19,7 +19,7 @@ from workbench.retrieval.columns import parameters
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.catalogue import SYSTEMS, system
 from workbench.systems.history import where_is
-from workbench_plugins.diagnose.causes import Price, Prices, Repair, combined
+from workbench_plugins.diagnose.causes import DEEPEST, Price, Prices, Repair, combined, moved_to
 from workbench_plugins.diagnose.keys import is_of_file, keys_of, pasted_works, to_paste
 from workbench_plugins.diagnose.parameters import (
     Goal,
@@ -294,8 +294,24 @@ def fixes_of_many(
     """
     many = [one for one in some if len(one) > 1]
     kept = [one for one in many if not any(repair.removes for repair in one)] or many
-    found = (_of_many(one, runs, goal, prices, index) for one in kept)
+    found = (_of_many(_nearest_bounds(one, runs, goal), runs, goal, prices, index) for one in kept)
     return sorted((one for one in found if one.verified), key=lambda one: one.collateral)
+
+
+def _nearest_bounds(some: Sequence[Repair], runs: Reruns, goal: Goal) -> list[Repair]:
+    """The repairs, each limit and depth that they take away moved only as far as the goal needs."""
+    found = list(some)
+    for place, repair in enumerate(some):
+        low, high = 1, DEEPEST
+        if moved_to(runs.pipeline, repair, low) == repair:
+            continue
+        while low < high:
+            middle = (low + high) // 2
+            found[place] = moved_to(runs.pipeline, repair, middle)
+            reached = goal.reached(runs.trace(combined(runs.pipeline, found)))
+            low, high = (low, middle) if reached else (middle + 1, high)
+        found[place] = moved_to(runs.pipeline, repair, low)
+    return found
 
 
 def _of_many(some: Sequence[Repair], runs: Reruns, goal: Goal, prices: Prices, index: Index) -> Fix:

@@ -24,7 +24,7 @@ from workbench.memory.options import Options
 from workbench.memory.store.sqlite import database
 from workbench.memory.store.sqlite.place import words_file
 from workbench.memory.sync import index_folder
-from workbench.memory.unread import Unread
+from workbench.memory.unread import ADD, Unread
 from workbench.records import Chunk, Hits, Rows, Vector
 from workbench.registry import has_feature
 from workbench.retrieval.index_adapters import IndexAdapter, adapted, innermost
@@ -103,8 +103,9 @@ def _causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     indexed = index.rows_of(goal.path).size > 0
     there = None if indexed else unread_near(index, goal.path)
     if there is not None:
-        told = f"{there.path} is not read: it is one of the files {there.why}"
-        yield replace(_cause("not read", str(there)), description=told, repair=there.remedy)
+        told = str(there).removesuffix(f". {there.remedy}")
+        repair = "workbench index FOLDER --extra ." if there.remedy == ADD else there.remedy
+        yield replace(_cause("not read", str(there)), description=told, repair=repair)
         return
     if not indexed and goal.path not in changed:
         told = f"{goal.path}: the index has no chunk of it, and no later sync would read it"

@@ -122,7 +122,7 @@ def search_command(question: str, pipeline: Pipeline, index: Index) -> str:
     if not typed and (known.stages, known.layout) != (pipeline.stages, pipeline.layout):
         return ""
     options = [f"--set {shlex.quote(one)}" for one in typed]
-    begin = f"workbench search {shlex.quote(question)} -m {inner.command_options}"
+    begin = f"workbench search {shlex.quote(' '.join(question.split()))} -m {inner.command_options}"
     return " ".join([begin, f"--system {shlex.quote(pipeline.name)}", *options])
 
 

@@ -247,6 +247,18 @@ def test_no_repair_takes_the_order_or_the_fusion_away() -> None:
         assert not taken & {"order", "fusion"}, name
 
 
+def test_a_limit_and_a_depth_are_moved_only_as_far_as_the_file_needs(kept: CachedIndex) -> None:
+    """A note that does not answer is beyond the depth of a leg, and beyond the limit."""
+    asked, target = "where to send urgent notifications", "memory/recipes/gluten-free-bread.md"
+    (fix,) = diagnose(asked, SYSTEMS["recommended"], kept, target).fixes
+    assert {one.partition("=")[0] for one in fix.settings} >= {"limit.count", "vector_leg.depth.cap"}
+    assert fix.as_set is not None
+    for slot, name in (("limit", "count"), ("vector_leg", "depth.cap")):
+        (value,) = (one.partition("=")[2] for one in fix.settings if one.startswith(f"{slot}.{name}="))
+        less = with_settings(fix.pipeline, [f"{slot}.{name}={int(value) - 1}"])
+        assert target not in search(asked, less, kept).paths()
+
+
 def test_a_whole_stage_is_typed_as_a_setting() -> None:
     changed = edited(SHIPPED, [Edit("keyword_score", MinMaxRank()), Edit("floor", None)])
     typed = typed_settings(SHIPPED, changed)
