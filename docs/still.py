@@ -36,9 +36,10 @@ def page_of(shown: State) -> str:
     """A page with one widget, which needs no other file: it can be opened anywhere, without a network."""
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
-        f"<title>{escape(shown.name)}</title><style>{style()}</style>"
+        f"<title>{escape(shown.name)}</title>"
+        f"<style>body {{ background: Canvas; color: CanvasText; }} {style()}</style>"
         f"<script>{plotly_script()}</script><script>{script()}</script>"
-        f"<body>{still(shown)}</body></html>"
+        f"<body><main>{still(shown)}</main></body></html>"
     )
 
 

@@ -66,14 +66,14 @@ questions = wb.load_questions({str(SAMPLE / "questions.yaml")!r})
 evaluations = wb.evaluate(questions, [wb.system(name) for name in {SHOWN_SYSTEMS}], index)
 """
 WIDGETS = {
-    "threshold-lab": "(lab := ThresholdLab(evaluations, link=False))",
+    "threshold-lab": "(threshold_lab := ThresholdLab(evaluations, link=False))",
     # Set before it is shown: what changes a figure then reaches the browser in another way.
-    "fusion-lab": "preset(FusionLab(index=index, question=QUESTION, link=False), vector=0.7)",
-    "survival-chart": "SurvivalChart(evaluations, index, link=False)",
-    "microscope": "Microscope(index, 'audience calibration rules', link=False)",
-    "question-explorer": "QuestionExplorer(index, QUESTION, link=False)",
-    "file-chunks": "FileChunks(index, 'memory/protocols/tenacity.md', link=False)",
-    "blame-chart": "BlameChart(questions, index, link=False)",
+    "fusion-lab": "(fusion_lab := preset(FusionLab(index=index, question=QUESTION, link=False), vector=0.7))",
+    "survival-chart": "(survival_chart := SurvivalChart(evaluations, index, link=False))",
+    "microscope": "(microscope := Microscope(index, 'audience calibration rules', link=False))",
+    "question-explorer": "(question_explorer := QuestionExplorer(index, QUESTION, link=False))",
+    "file-chunks": "(file_chunks := FileChunks(index, 'memory/protocols/tenacity.md', link=False))",
+    "blame-chart": "(blame_chart := BlameChart(questions, index, link=False))",
     "prediction": "Prediction('Which leg finds it?', ['keyword', 'vector', 'both', 'neither'])",
 }
 """What a cell shows: every widget, as an expression over the names of `SET_UP`."""
@@ -303,6 +303,16 @@ def run_all_cells(page: Page) -> None:
     )
 
 
+def run_in_python(page: Page, code: str) -> None:
+    """Runs code in the last cell of the notebook, and waits until it has ended."""
+    cell = page.locator(".jp-CodeCell").last
+    cell.locator(".cm-content").fill(code)
+    prompt = cell.locator(".jp-InputArea-prompt")
+    before = prompt.inner_text()
+    cell.locator(".cm-content").press("Control+Enter")
+    becomes(prompt.inner_text, lambda now: now != before and any(map(str.isdigit, now)))
+
+
 def drag_line(page: Page, slider: Locator, share: float) -> None:
     """Drags the line of a threshold, the thumb of its slider, to a share of the axis."""
     slider.scroll_into_view_if_needed()
@@ -317,8 +327,9 @@ def drag_line(page: Page, slider: Locator, share: float) -> None:
     page.mouse.up()
 
 
-CELLS = "table => [...table.tBodies[0].rows].map(row => [...row.cells].map(cell => cell.innerText))"
-"""The texts of a table's body."""
+CELLS = """table => [...table.tBodies[0].rows]
+    .map(row => [...row.cells].map(cell => cell.textContent.replace(/\\s+/g, " ").trim()))"""
+"""The texts of a table's body, also in a cell that JupyterLab hides because it is scrolled away."""
 
 NEXT_FRAME = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 """What is waited for before a picture is taken: everything has been painted."""
@@ -328,9 +339,21 @@ class Shown:
     """A widget on a page, beside its twin, the same widget in this process."""
 
     def __init__(self, page: Page, twin: Any) -> None:
-        self.page, self.twin = page, twin
+        self.page, self.twin, self.first = page, twin, dict(twin.settings)
         self.root = page.locator(f".workbench-{twin.name}")
         self.status = self.root.get_by_role("status").first
+
+    def begin(self) -> None:
+        """Gives the widget and its twin the settings that they began with, whatever a test has left."""
+        self.twin.settings = self.first
+        run_in_python(self.page, f"{self.twin.name.replace('-', '_')}.settings = {self.first!r}")
+        self.root.evaluate("one => one.scrollIntoView()")  # running code has scrolled it away
+        self.says()
+
+    def says(self, **settings: Any) -> None:
+        """With these settings the page says what the twin does. A status that is scrolled away counts too."""
+        self.twin.settings = settings
+        self.status.filter(has_text=self.twin.sentence).wait_for(state="attached")
 
     def control(self, label: str) -> Locator:
         return self.root.get_by_label(label, exact=True)
@@ -363,8 +386,7 @@ class Shown:
 
     def agrees(self, **settings: Any) -> None:
         """With these settings the page says what the twin does, also in its table."""
-        self.twin.settings = settings
-        self.status.filter(has_text=self.twin.sentence).wait_for()
+        self.says(**settings)
         table = self.root.locator("details", has=self.page.locator("summary", has_text=re.compile("^table$")))
         if table.get_attribute("open") is None:
             table.locator("summary").click()

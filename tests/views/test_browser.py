@@ -10,7 +10,6 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.browser import (
-    CELLS,
     NOT_FOUND,
     OUTPUT,
     PANELS,
@@ -28,6 +27,7 @@ from tests.browser import (
     needs_chromium,
     reopen,
     run_all_cells,
+    run_in_python,
     save,
     twin,
 )
@@ -79,8 +79,9 @@ def evaluations(sample: MemoryIndex, questions: QuestionSet) -> list[Evaluation]
 
 @pytest.fixture(scope="module")
 def shown(widgets_page: Page, evaluations: list[Evaluation], sample: MemoryIndex) -> dict[str, Shown]:
-    """The widgets on the page, each beside its twin, by name."""
-    return {name: Shown(widgets_page, twin(name, sample, evaluations)) for name in PANELS}
+    """The widgets on the page, each beside its twin, by name. A test that moves one begins it anew."""
+    names = (*PANELS, "threshold-lab", "survival-chart")
+    return {name: Shown(widgets_page, twin(name, sample, evaluations)) for name in names}
 
 
 def test_a_notebook_opens_with_its_kernel_and_without_questions(lab: str, tab: Tab) -> None:
@@ -99,59 +100,46 @@ def test_its_cells_run_without_an_error(tab: Tab) -> None:
 
 @pytest.mark.parametrize("name", PANELS)
 def test_a_widget_says_and_draws_what_python_does(name: str, shown: dict[str, Shown]) -> None:
+    shown[name].begin()
     shown[name].agrees()
     shown[name].picture(f"{name}_light")
 
 
-def test_the_threshold_lab_follows_arrow_keys_box_and_python(
-    widgets_page: Page, sample: MemoryIndex, evaluations: list[Evaluation]
-) -> None:
-    lab, root = twin("threshold-lab", sample, evaluations), widgets_page.locator(".workbench-threshold-lab")
-    description = root.get_by_role("status")
-    description.filter(has_text=lab.sentence).wait_for()
-    for _ in range(10):
-        root.get_by_role("slider", name="min score").press("ArrowLeft")
-    lab.settings = {"min_score": 0.25}
-    description.filter(has_text=lab.sentence).wait_for()
-    root.get_by_label("min score, as a number").fill("0.15")
-    root.get_by_label("min score, as a number").press("Enter")
-    lab.settings = {"min_score": 0.15}
-    description.filter(has_text=lab.sentence).wait_for()
-    widgets_page.keyboard.press("ArrowUp")  # the box still has the keyboard
-    lab.settings = {"min_score": 0.16}
-    description.filter(has_text=lab.sentence).wait_for()
-    cell = widgets_page.locator(".jp-CodeCell").last.locator(".cm-content")
-    cell.fill("lab.settings = {'min_score': 0.3}")
-    cell.press("Control+Enter")
-    lab.settings = {"min_score": 0.3}
-    description.filter(has_text=lab.sentence).wait_for()
-    root.get_by_label("system").select_option(SHOWN_SYSTEMS[1])
-    lab.settings = {"system": SHOWN_SYSTEMS[1]}
-    description.filter(has_text=lab.sentence).wait_for()
-    root.screenshot(path=OUTPUT / "threshold-lab_light.png")
+def test_the_threshold_lab_follows_arrow_keys_box_and_python(shown: dict[str, Shown]) -> None:
+    lab = shown["threshold-lab"]
+    lab.begin()
+    slider = lab.root.get_by_role("slider", name="min score", exact=True)
+    box = lab.control("min score, as a number")
+
+    for step in range(1, 11):
+        slider.press("ArrowLeft")
+        becomes(slider.input_value, f"{0.35 - step / 100:g}".__eq__)
+    lab.says(min_score=0.25)
+    box.fill("0.15")
+    box.press("Enter")
+    lab.says(min_score=0.15)
+    becomes(lambda: box.evaluate("one => one === document.activeElement"), bool)  # it still has the keyboard
+    lab.page.keyboard.press("ArrowUp")
+    lab.says(min_score=0.16)
+    run_in_python(lab.page, "threshold_lab.settings = {'min_score': 0.3}")
+    lab.says(min_score=0.3)
+    lab.control("system").select_option(SHOWN_SYSTEMS[1])
+    lab.says(system=SHOWN_SYSTEMS[1])
+    lab.root.screenshot(path=OUTPUT / "threshold-lab_light.png")
 
 
-def test_the_survival_chart_follows_mouse_and_keyboard(
-    widgets_page: Page, sample: MemoryIndex, evaluations: list[Evaluation]
-) -> None:
-    chart, root = (
-        twin("survival-chart", sample, evaluations),
-        widgets_page.locator(".workbench-survival-chart"),
-    )
-    description = root.get_by_role("status")
-    description.filter(has_text=chart.sentence).wait_for()
-    root.get_by_label(SHOWN_SYSTEMS[0], exact=True).uncheck()
-    root.get_by_label("questions").select_option("vague")
-    chart.settings = {"systems": (SHOWN_SYSTEMS[1],), "kind": "vague"}
-    description.filter(has_text=chart.sentence).wait_for()
-    root.locator("summary", has_text="table").click()
-    rows = [list(row) for row in chart.table.rows]
-    becomes(lambda: root.get_by_role("table").evaluate(CELLS), rows.__eq__)
-    root.screenshot(path=OUTPUT / "survival-chart_light.png")
+def test_the_survival_chart_follows_mouse_and_keyboard(shown: dict[str, Shown]) -> None:
+    chart = shown["survival-chart"]
+    chart.begin()
+    chart.control(SHOWN_SYSTEMS[0]).uncheck()
+    chart.control("questions").select_option("vague")
+    chart.agrees(systems=[SHOWN_SYSTEMS[1]], kind="vague")
+    chart.root.screenshot(path=OUTPUT / "survival-chart_light.png")
 
 
 def test_the_fusion_lab_follows_arrow_keys_mouse_and_words(shown: dict[str, Shown]) -> None:
     lab = shown["fusion-lab"]
+    lab.begin()
     lab.control("method").select_option("normalised-rrf")
     lab.agrees(method="normalised-rrf")
     lab.press("k", "ArrowLeft", times=5)
@@ -169,6 +157,7 @@ def test_the_fusion_lab_follows_arrow_keys_mouse_and_words(shown: dict[str, Show
 
 def test_the_fusion_lab_clears_and_draws_anew_what_a_question_leaves_empty(shown: dict[str, Shown]) -> None:
     lab = shown["fusion-lab"]
+    lab.begin()
     for question in (" ", "xqzv plomb", " ", "tenacity and persistence protocol"):
         lab.type("question", question)
         lab.agrees(question=question)
@@ -176,6 +165,9 @@ def test_the_fusion_lab_clears_and_draws_anew_what_a_question_leaves_empty(shown
 
 def test_figures_stand_where_the_last_of_many_quick_moves_left_them(shown: dict[str, Shown]) -> None:
     lab = shown["fusion-lab"]
+    lab.begin()
+    lab.control("method").select_option("normalised-rrf")
+    lab.agrees(method="normalised-rrf")
     lab.press("k", "ArrowRight", times=20)
     lab.agrees(k=lab.number("k"))
     lab.control("method").select_option("rrf-60")
@@ -185,6 +177,7 @@ def test_figures_stand_where_the_last_of_many_quick_moves_left_them(shown: dict[
 
 def test_the_microscope_answers_what_is_typed(shown: dict[str, Shown]) -> None:
     microscope = shown["microscope"]
+    microscope.begin()
     microscope.type("question", "how should I evaluate if a claim is actually true")
     microscope.agrees(question="how should I evaluate if a claim is actually true")
     microscope.picture("microscope_long_question")
@@ -199,6 +192,8 @@ def test_the_question_explorer_answers_why_not_and_saves_a_case_that_runs(
 ) -> None:
     explorer = twin("question-explorer", sample, evaluations)
     root = widgets_page.locator(".workbench-question-explorer")
+    run_in_python(widgets_page, f"question_explorer.settings = {explorer.settings!r}")
+    root.get_by_role("status").filter(has_text=explorer.sentence).wait_for()
     root.get_by_label("expected file").fill(TENACITY)
     root.get_by_label("expected file").press("Enter")
     explorer.settings = {"target": TENACITY}
@@ -212,7 +207,7 @@ def test_the_question_explorer_answers_why_not_and_saves_a_case_that_runs(
     root.get_by_role("status").filter(has_text=explorer.sentence).wait_for()
     root.get_by_role("button", name="save as case").click()
     root.get_by_text("Saved: ").wait_for()
-    (file,) = folder.rglob("*.case.yaml")
+    file = max(folder.rglob("*.case.yaml"), key=lambda one: one.stat().st_mtime)
     run = run_case(load_case(file).case)
     assert run.as_observed
     assert not run.holds
@@ -221,6 +216,7 @@ def test_the_question_explorer_answers_why_not_and_saves_a_case_that_runs(
 
 def test_a_file_and_its_chunks_are_asked_for(shown: dict[str, Shown]) -> None:
     chunks = shown["file-chunks"]
+    chunks.begin()
     chunks.type("file", "MEMORY.md")
     chunks.agrees(file="MEMORY.md")
     chunks.root.locator("summary", has_text="copy as code").press("Enter")
@@ -244,7 +240,8 @@ def test_a_prediction_is_made_with_mouse_and_keyboard(widgets_page: Page) -> Non
 def test_the_widgets_are_there_in_the_dark_too(shown: dict[str, Shown], widgets_page: Page) -> None:
     choose(widgets_page, "Settings", "Theme", "JupyterLab Dark")
     widgets_page.locator("body[data-jp-theme-light='false']").wait_for(state="attached")
-    for name, widget in shown.items():
+    for name in PANELS:
+        widget = shown[name]
         widget.status.wait_for()
         widget.picture(f"{name}_dark")
 
@@ -256,6 +253,7 @@ def test_the_console_shows_no_error(tab: Tab) -> None:
 def test_a_saved_notebook_moves_in_another_jupyterlab_where_it_is_trusted(
     lab: str, folder: Path, tmp_path: Path, tab: Tab, shown: dict[str, Shown]
 ) -> None:
+    shown["threshold-lab"].begin()
     save(tab.page)
     end_kernels(tab.page)
     assert (folder / "notebooks" / "widgets.ipynb").stat().st_size < 4_000_000
@@ -284,9 +282,9 @@ def _moves(tab: Tab, address: str) -> None:
     end_kernels(tab.page)
     for name, slider in (("threshold-lab", "min score"), ("fusion-lab", "min score")):
         root = tab.page.locator(f".workbench-{name}")
-        before = root.inner_text()
+        before = root.text_content()
         root.get_by_role("slider", name=slider).first.press("Home")
-        becomes(root.inner_text, before.__ne__)
+        becomes(root.text_content, before.__ne__)
     box = tab.page.locator(".workbench-microscope").get_by_label("question", exact=True)
     box.fill("tea")
     box.press("Enter")

@@ -101,7 +101,8 @@ function fusionLab(data, model, el) {
     const named = (one) => [state.chunk === id(one) ? "▸ " : "", isWatched(id(one), state) ? `<b>${escaped(id(one))}</b>` : escaped(id(one))].join("");
     const names = { type: "scatter", mode: "text", textposition: "middle right", hoverinfo: "skip", showlegend: false, x: rows.map(() => ends[0]), y: rows.map((_, n) => n + 0.8), text: rows.map(named), customdata: rows.map(id) };
     const ticktext = rows.map((one) => `${one.first}${one.last > one.first ? "=" : ""}`);
-    const counts = groups.filter(({ some }) => some.length).map(({ kind, hue, name }) => [hue, `${name}: ${places.filter((one) => fate(one, state) === kind).length}`]);
+    const count = ({ kind }) => places.filter((one) => fate(one, state) === kind).length;
+    const counts = groups.filter(count).map((one) => [one.hue, `${one.name}: ${count(one)}`]);
     scores.set(ends, stepUp((ends[1] - ends[0]) / 200), state.min_score, counts);
     scores.show([...traces, names], { barmode: "overlay", xaxis: { title: { text: "fused score", standoff: 6 }, range: ends }, yaxis: { ...RANKS, ticktext } });
   }
