@@ -73,6 +73,16 @@ def test_a_file_that_can_never_be_read_does_not_make_the_index_old(root: Path, t
         assert f"workbench index {root} --index {tmp_path / 'i.sqlite'} --skip" in told
 
 
+def test_a_link_to_a_folder_is_named_for_each_file_in_it(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "else").mkdir()
+    (tmp_path / "else/plumber.md").write_text("The plumber comes on Thursdays.\n", encoding="utf-8")
+    (root / "memory/shared").symlink_to(tmp_path / "else")
+    with opened(root, tmp_path / "i.sqlite") as index:
+        there = index.unread_near("memory/shared/plumber.md")
+        assert there is not None
+        assert str(there).startswith("memory/shared is not read: it is a file that is a link to a folder.")
+
+
 @pytest.mark.parametrize(
     ("target", "why"),
     [

@@ -185,6 +185,7 @@ def test_the_worst_retrieval_comes_first_and_is_given_its_reason(run: Run, tmp_p
     ran = run("runs", "traces", str(tmp_path), "--out", str(tmp_path / "runs"))
     assert ran.code == 1
     assert [one.name for one in (tmp_path / "runs").iterdir()] == ["1-near.jsonl"]
+    assert ran.out.splitlines()[-1].endswith(": workbench case new down --target FILE -m FOLDER")
 
 
 @pytest.mark.parametrize(

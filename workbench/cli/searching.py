@@ -141,7 +141,7 @@ def explain(
 
             for remark in remarks_on_file(opened, explanation.target):
                 print_error(remark)
-        if explanation.target in opened.changed():
+        if explanation.verdicts and explanation.target in opened.changed():
             print_error(f"{explanation.target} has changed since it was indexed: this is about its old text.")
         paths = () if explanation.verdicts or explanation.unread else opened.paths()
         if explanation.verdicts and explanation.fate is not Fate.RETURNED:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path, PurePosixPath
@@ -86,6 +86,7 @@ FORMS = (
     ("that end ", "that ends "),
     ("that are ", "that is "),
     ("hidden folders", "a hidden folder"),
+    ("is links to folders", "is a link to a folder"),
 )
 """Words about many files, and the same about one."""
 
@@ -101,11 +102,13 @@ def near_target(target: str, unread: Sequence[Unread]) -> Unread | None:
     """The file that is meant by `target`: of its path, of one that is written alike, or of its name."""
     wanted = _plain(target)
     name = PurePosixPath(wanted).name
-    for fits in (
+    ways: tuple[Callable[[Unread], bool], ...] = (
         lambda one: one.path == target,
         lambda one: _plain(one.path) == wanted,
+        lambda one: one.remedy == FOLDERS and target.startswith(f"{one.path}/"),
         lambda one: PurePosixPath(_plain(one.path)).name == name,
-    ):
+    )
+    for fits in ways:
         found = next((one for one in unread if fits(one)), None)
         if found is not None:
             return found
@@ -124,7 +127,8 @@ def _walked(root: Path) -> Iterator[str]:
     for folder, below, names in os.walk(root):
         below[:] = sorted(name for name in below if name not in NO_NOTES)
         inside = os.path.relpath(folder, root).replace(os.sep, "/")
-        for name in sorted(names):
+        linked = [name for name in below if os.path.islink(os.path.join(folder, name))]
+        for name in sorted([*names, *linked]):
             count += 1
             if count > MOST:
                 return
@@ -132,6 +136,7 @@ def _walked(root: Path) -> Iterator[str]:
 
 
 ADD = "--extra . reads them."
+FOLDERS = "Links are not followed: --extra FOLDER reads another folder."
 RENAME = "Rename them so that they end in .md."
 
 
@@ -139,6 +144,8 @@ def _other(path: str, root: Path) -> Unread | None:
     """Why a file is not among those that an index reads; None for one that is no note."""
     name = PurePosixPath(path).name
     small = name.lower()
+    if os.path.isdir(root / path):
+        return Unread(path, "that are links to folders", FOLDERS)
     hidden = any(part.startswith(".") for part in PurePosixPath(path).parts[:-1])
     if small.endswith(CLOUD):
         return Unread(path, "that are not downloaded from iCloud", "Open them once, so that they are here.")

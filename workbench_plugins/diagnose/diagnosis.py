@@ -370,9 +370,9 @@ def _of_engine(every: Sequence[Repair], pipeline: Pipeline, index: CachedIndex) 
 
 
 def causes_in_question(runs: Reruns, index: CachedIndex, goal: Goal) -> list[Cause]:
-    """What is wrong with the question itself, if the file is in the index and not in the answer."""
+    """What is wrong with the question itself, if the file is in the index and is wanted in the answer."""
     rows = index.rows_of(goal.path)
-    if goal.aim is not Aim.IN or not rows.size or not isinstance(innermost(index), MemoryIndex):
+    if goal.aim is Aim.OUT or not rows.size or not isinstance(innermost(index), MemoryIndex):
         return []
     asked = Asked(runs.question, runs.pipeline, index, goal.reached, deep=True)
     return question_causes(asked, [one.text for one in index.chunks(rows[:FEW_CHUNKS])])

@@ -1,7 +1,8 @@
 """The question itself as the cause, and another question that works, found by trying.
 
-Four things are looked for: the question is in another language than the notes; none of its words of content
-is in any note; it is hidden in a longer text; or it writes a date in a form that no note has.
+Five things are looked for: the question is in another language than the notes; none of its words of content
+is in any note; it spells words otherwise than the notes; it is hidden in a longer text; or it writes a date
+in a form that no note has.
 """
 
 from __future__ import annotations
@@ -131,7 +132,8 @@ def question_causes(asked: Asked, near: Sequence[str] = ()) -> list[Cause]:
 
     `near` are texts of the wanted file, whose words are tried in place of those that no note has.
     """
-    found = [*_hidden(asked), *_date(asked)] or [*_language(asked)] or [*_words(asked, near)]
+    found = [*_hidden(asked), *_date(asked)] or [*_language(asked)]
+    found = found or [*_words(asked, near)] or [*_misspelt(asked)]
     return sorted(found, key=lambda one: not one.verified)
 
 
@@ -276,6 +278,46 @@ def _words(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
         ),
         bool(better),
     )
+
+
+def _misspelt(asked: Asked) -> Iterator[Cause]:
+    """Words that no note has; with nearly the same ones of the notes the answer is as wanted."""
+    known = asked.vocabulary
+    if not asked.deep or len(asked.question.split()) >= MANY_WORDS:
+        return  # a search without a wanted file would take any other answer for a better one
+    words = [one for one in dict.fromkeys(unicode_words(asked.question)) if one.lower() not in known]
+    alike = {one: _misspelt_for(one, known) for one in words}
+    nearest = {one: some for one, some in alike.items() if some}
+    better = asked.first_that_works(_with_replacements(asked.question, nearest)) if nearest else ""
+    if better:
+        yield _cause(
+            f"no note has {', '.join(nearest)}; the notes have "
+            f"{', '.join(some[0] for some in nearest.values())}",
+            asked.instead(better),
+            f"{len(known):,} words of the notes were looked at; “{_short(better)}” {asked.outcome}",
+            True,
+        )
+
+
+def _misspelt_for(word: str, known: Counter[str]) -> list[str]:
+    """The words of the notes that are one slip away; none that only has another ending, and no number."""
+    small = word.lower()
+    some = _spelled_alike(word, known) if word.isalpha() else []
+    other = (one for one in some if not one.startswith(small) and not small.startswith(one))
+    return [one for one in other if is_one_slip(small, one)]
+
+
+def is_one_slip(word: str, other: str) -> bool:
+    """Whether one letter is wrong, missing or too many, or two neighbours are exchanged.
+
+    >>> is_one_slip("recipie", "recipe"), is_one_slip("glutin", "gluten"), is_one_slip("sounding", "sending")
+    (True, True, False)
+    """
+    shorter = min(len(word), len(other))
+    same = next((place for place in range(shorter) if word[place] != other[place]), shorter)
+    one, two = word[same:], other[same:]
+    exchanged = one[:2] == two[1::-1] and one[2:] == two[2:]
+    return exchanged or one[1:] == two[1:] or one[1:] == two or one == two[1:]
 
 
 def is_near(word: str, known: Counter[str]) -> bool:

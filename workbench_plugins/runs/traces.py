@@ -12,6 +12,7 @@ import json
 import math
 import os
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ from workbench.errors import InputError
 from workbench.memory.files import content_hash, is_utf8, read_input
 from workbench.records import Shown
 from workbench.safe_text import counted
-from workbench.tables import Column, Line, Part, Table, numbers
+from workbench.tables import Column, Line, Part, Table, hanging, numbers
 from workbench_plugins.runs.run_files import LARGEST_DOCUMENT, number, result_of, write_json
 from workbench_plugins.runs.runs import Run
 
@@ -108,7 +109,15 @@ class TracedRuns(Shown):
         table = Table("", [*numbers("#"), "question", retriever, *documents, "why"], rows)
         odd = f"Spans and lines that were left out, since they cannot be read: {self.left_out:,}."
         left_out = [odd] if self.left_out else []
-        return [*map(str, self.runs), *left_out, Line(description, "dim"), table]
+        return [*map(str, self.runs), *left_out, Line(description, "dim"), table, *self._next()]
+
+    def _next(self) -> list[Part]:
+        """The command that makes a case of the worst retrieval whose question is known."""
+        asked = next((" ".join(one.question.split()) for one, _ in self.worst if one.question.strip()), "")
+        if not asked:
+            return []
+        command = f"workbench case new {shlex.quote(asked)} --target FILE -m FOLDER"
+        return ["", hanging(f"A case of the first (FILE answers it, FOLDER has the notes): {command}")]
 
     def as_json(self) -> dict[str, Any]:
         """The runs and the retrievals, the worst first, as JSON."""

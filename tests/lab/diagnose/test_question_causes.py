@@ -71,6 +71,30 @@ def test_no_lost_question_of_the_sample_memory_is_named(kept: CachedIndex) -> No
         assert question_causes(asked) == []
 
 
+@pytest.mark.parametrize(
+    ("question", "corrected"),
+    [("the dogh of the bread", "dough"), ("the bread dough is then bakde", "baked"), ("spare keey", None)],
+)
+def test_a_misspelt_word_is_a_cause_if_the_right_one_brings_the_file(
+    index: MemoryIndex, question: str, corrected: str | None
+) -> None:
+    """An answer is as wanted where the corrected word was asked."""
+
+    def works(trace: Trace) -> bool:
+        return corrected is not None and corrected in trace.question
+
+    asked = Asked(question, SYSTEMS[THREE_FIXES.name], index, works, deep=True)
+    found = [one.description for one in question_causes(asked)]
+    wrong = {"dough": "dogh", "baked": "bakde"}
+    assert found == ([f"no note has {wrong[corrected]}; the notes have {corrected}"] if corrected else [])
+
+
+def test_a_word_that_differs_in_more_than_one_slip_is_not_misspelt(index: MemoryIndex) -> None:
+    for question in ("where is the sparing key", "the barns and the keys", "ferry of 2025-12-15"):
+        asked = Asked(question, SYSTEMS[THREE_FIXES.name], index, lambda _: True, deep=True)
+        assert not [one for one in question_causes(asked) if one.description.startswith("no note has")]
+
+
 def test_an_abbreviation_is_spelled_out(index: MemoryIndex) -> None:
     asked = Asked("MFA", SYSTEMS[THREE_FIXES.name], index, lambda _: False)
     (cause,) = question_causes(asked)
