@@ -118,10 +118,12 @@ def has_lost_checksums(db: apsw.Connection) -> bool:
 
 
 def has_a_wrong_page(db: apsw.Connection) -> bool:
-    """Whether any page of the file is not the page that was written; False for a file without checksums."""
+    """Whether a page is not the one that was written; False in memory, and for a file without checksums."""
     try:
         if has_lost_checksums(db):
             return True
+        if not db.filename or db.reserve_bytes("main") != CHECKSUM_BYTES:
+            return False
         size = db.pragma("page_size")
         for page in range(db.pragma("page_count")):
             db.read("main", 0, page * size, size)  # the file layer checks what it reads
