@@ -1,10 +1,10 @@
 """Flips single bits in each kind of file of an index, and looks for a wrong answer that nobody is told of.
 
-`python -m benchmarks.flips [COUNT]` flips COUNT (200) random bits, one at a time, in each kind: the database,
-its first page, its pages of vectors, its -wal with the last sync in it, the file of words, and the -wal of
-that. After each flip two systems answer eight questions and the doctor reads the index. An answer is right,
-or it is the sentence of a damaged index with the command that mends it, or it says which files the index has
-not read. Anything else is printed, and the exit code is 1.
+`python -m benchmarks.flips [COUNT] [KIND]` flips COUNT (200) random bits, one at a time, in each kind: the
+database, its first page, its pages of vectors, its -wal with the last sync in it, the file of words, and the
+-wal of that. After each flip two systems answer eight questions and the doctor reads the index. An answer is
+right, or it is the sentence of a damaged index with the command that mends it, or it says which files the
+index has not read. Anything else is printed, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -181,8 +181,8 @@ def tried(state: State, right: list[str], embedder: LocalEmbedder) -> str:
     return f"{searched}, {told}"
 
 
-def main(count: int = COUNT) -> int:
-    """Prints how the flips of each kind ended."""
+def main(count: int = COUNT, only: str = "") -> int:
+    """Prints how the flips of each kind ended, or of one kind."""
     chance, wrong, embedder = random.Random(11), 0, LocalEmbedder()
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
@@ -196,7 +196,7 @@ def main(count: int = COUNT) -> int:
             ("words", rest, lambda one: one.words, anywhere),
             ("-wal of words", later, lambda one: one.words.with_name(f"{one.words.name}-wal"), anywhere),
         ]
-        for name, sound, file_of, place_in in kinds:
+        for name, sound, file_of, place_in in [one for one in kinds if only in ("", one[0])]:
             ends: Counter[str] = Counter()
             right: list[str] = []
             for number in range(-1, count):
@@ -222,4 +222,4 @@ def main(count: int = COUNT) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(*map(int, sys.argv[1:])))
+    raise SystemExit(main(*map(int, sys.argv[1:2]), *sys.argv[2:]))

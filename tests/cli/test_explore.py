@@ -12,13 +12,13 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from tests import world
-from tests.browser import OUTPUT, becomes, browsing, needs_chromium
+from tests.browser import MINUTE, OUTPUT, becomes, browsing, needs_chromium
 from tests.commands import Run
 from workbench.cli.bounded_http import MOST_CONNECTIONS
 from workbench.measure.questions import load_questions
@@ -53,19 +53,36 @@ def address(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[st
     """
     (home / "explored.yaml").unlink(missing_ok=True)
     folder = world.write(tmp_path_factory.mktemp("explored") / "memory", NOTES)
+    with served(home, folder) as found:
+        yield found
+
+
+SLOW_CLIENTS_GO = """
+import sys
+from workbench.cli import app, bounded_http, main
+bounded_http.BoundedConnection.request_seconds = 1.0
+main(app)
+"""
+
+
+@contextmanager
+def served(home: Path, folder: Path, *program: str) -> Iterator[str]:
+    """The address of a page on a folder; `program` is what Python runs in place of the workbench."""
+    questions = str(home / "explored.yaml")
     command = [
-        sys.executable, "-m", "workbench", "explore", str(folder), "--no-browser",
-        "--questions", str(home / "explored.yaml"), "--port", "0",
+        sys.executable, *(program or ("-m", "workbench")), "explore", str(folder), "--no-browser",
+        "--questions", questions, "--port", "0",
     ]  # fmt: skip
-    with (home / "log").open("w") as log:
+    written = home / f"log of {folder.parent.name}"
+    with written.open("w") as log:
         server = subprocess.Popen(
             command, env=os.environ | {"WORKBENCH_HOME": str(home)}, stdout=log, stderr=subprocess.STDOUT
         )
         try:
             ends = time.monotonic() + 300
-            while not (found := ADDRESS.search((home / "log").read_text())):
-                assert server.poll() is None, (home / "log").read_text()
-                assert time.monotonic() < ends, (home / "log").read_text()
+            while not (found := ADDRESS.search(written.read_text())):
+                assert server.poll() is None, written.read_text()
+                assert time.monotonic() < ends, written.read_text()
                 time.sleep(0.2)
             yield found[0]
         finally:
@@ -203,6 +220,60 @@ def test_without_the_token_or_from_another_site_nothing_is_answered(address: str
         page = urllib.request.urlopen(address)
         assert (page.status, page.headers["Set-Cookie"]) == (200, None)
     assert refused(address, **plain, **mine) == 200
+
+
+@needs_chromium
+def test_pages_that_are_open_at_once_each_keep_working(
+    address: str, home: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = world.write(tmp_path_factory.mktemp("second") / "memory", {"train.md": "The train leaves at 7."})
+    with served(home, folder) as other, browsing() as tab:
+        browser = tab.page.context.browser
+        assert browser is not None
+        context, errors = browser.new_context(), list[str]()
+        pages = [context.new_page() for _ in range(3)]
+        for page, to in zip(pages, (address, address, other), strict=True):
+            page.set_default_timeout(5 * MINUTE)
+            page.on("pageerror", lambda error: errors.append(str(error)))
+            page.goto(to)
+            page.locator(".wb-status").first.filter(has_text="it is returned: file 1 of").wait_for()
+        words = ("copper kettle vinegar", "beans frost shed", "train leaves")
+        for page, question in [*zip(pages, words, strict=True)] * 2:
+            page.locator("#explorer").get_by_label("question", exact=True).fill(question)
+            page.locator("#explorer").get_by_label("question", exact=True).press("Enter")
+            page.get_by_role("button", name="Bug report").click()
+            page.get_by_label("the report").fill(f'I ask "{question}" and get nothing.')
+            page.get_by_role("button", name="Read the report").click()
+            becomes(
+                page.get_by_role("group", name="report").get_by_label("question", exact=True).input_value,
+                question.__eq__,
+            )
+            page.get_by_role("button", name="Bug report").click()
+        for page, question in zip(pages, words, strict=True):
+            page.get_by_role("button", name="Bug report").click()
+            becomes(
+                page.get_by_role("group", name="report").get_by_label("question", exact=True).input_value,
+                question.__eq__,
+            )
+        assert (context.cookies(), errors) == ([], [])
+        other_root, token = other.partition("/?")[0], address.partition("token=")[2]
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(f"{other_root}/?token={token}")
+
+
+def test_half_a_request_ends_at_its_deadline(home: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = world.write(tmp_path_factory.mktemp("slow") / "memory", NOTES)
+    with served(home, folder, "-c", SLOW_CLIENTS_GO) as address:
+        port = int(address.split(":")[2].partition("/")[0])
+        token = address.partition("token=")[2].encode()
+        head = b"POST /ask HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+        body = b"X-Workbench-Token: " + token + b'\r\nContent-Length: 1000\r\n\r\n{"question":'
+        for half in (head, head + body):
+            with socket.create_connection(("127.0.0.1", port), timeout=120) as waiting:
+                waiting.sendall(half)
+                with suppress(ConnectionError):
+                    assert waiting.recv(1) == b""
+        assert urllib.request.urlopen(address).status == 200
 
 
 def test_half_requests_keep_no_reader_out(address: str) -> None:

@@ -14,9 +14,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests import world
+from workbench.measure.questions import Question, QuestionSet, load_questions
 from workbench.memory.index import MemoryIndex
-from workbench_plugins.explore.page import Desk
-from workbench_plugins.explore.page_server import HEADER, Server
+from workbench_plugins.explore.page import PART, Desk
+from workbench_plugins.explore.page_server import HEADER, PAGE, PAGES, Server
 
 ACTIONS = ("case", "right", "none", "losses", "lab", "diagnose", "file", "map", "log", "report")
 
@@ -28,9 +29,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield Server(Desk(index, None, folder / "saved.yaml"))
 
 
-def asked(server: Server, path: str, body: bytes) -> tuple[int, Any]:
-    """The status and the JSON of the answer to a request, as an ASGI server would bring it."""
-    headers = {HEADER: server.token, "content-type": "application/json", "content-length": str(len(body))}
+def asked(server: Server, path: str, body: bytes, page: str = "") -> tuple[int, Any]:
+    """The status and the JSON of the answer to a request of a page, as an ASGI server would bring it."""
+    headers = {
+        HEADER: server.token, PAGE: page, "content-type": "application/json", "content-length": str(len(body))
+    }  # fmt: skip
     scope = {
         "type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b"",
         "headers": [(b"host", b"localhost"), *((k.encode(), v.encode()) for k, v in headers.items())],
@@ -109,3 +112,45 @@ def test_a_folder_that_is_removed_meanwhile_gets_a_sentence(
             body = {"do": action, "settings": server.desk.explorer.settings, "files": {"a": '"tea"'}}
             status, told = asked(server, "/do", json.dumps(body).encode())
             assert status in (200, 422), (action, told)
+
+
+def did(server: Server, page: str, action: str, **more: Any) -> Any:
+    """What an action of a page gives."""
+    body = {"do": action, "settings": server.desk.explorer.settings, **more}
+    status, told = asked(server, "/do", json.dumps(body).encode(), page)
+    assert status == 200, told
+    return told
+
+
+def test_what_is_opened_on_one_page_is_not_on_another(server: Server) -> None:
+    for page, question in (("a", "rooibos tea"), ("b", "rear hub")):
+        did(server, page, "report", text=f'I ask "{question}" and get nothing.')
+        did(server, page, "log", files={"l": json.dumps({"question": question})})
+    for page, question in (("a", "rooibos tea"), ("b", "rear hub")):
+        assert did(server, page, "report", change={})["report"]["settings"]["question"] == question
+        assert [one["question"] for one in did(server, page, "log")["log"]["rows"]] == [question]
+    assert did(server, "c", "report") == {"report": None}
+    for number in range(2 * PAGES):
+        did(server, str(number), "log")
+    assert did(server, "a", "log") == {"log": {}}
+
+
+def test_two_pages_that_count_losses_at_once_both_end(tmp_path: Path) -> None:
+    with world.build(tmp_path) as index:
+        asked_for = [Question(question=f"tea {number}", target="memory/tea.md") for number in range(3 * PART)]
+        server = Server(Desk(index, QuestionSet(questions=tuple(asked_for)), tmp_path / "saved.yaml"))
+        settings = server.desk.explorer.settings
+        pages = [settings, settings | {"left": settings["right"]}]
+        told = [[did(server, "", "losses", settings=one) for one in pages] for _ in range(4)]
+        assert ["losses" in one for one in told[2]] == [False, False]
+        assert ["losses" in one for one in told[3]] == [True, True]
+
+
+def test_right_answers_of_two_servers_are_both_kept(tmp_path: Path) -> None:
+    with world.build(tmp_path) as index:
+        servers = [Server(Desk(index, None, tmp_path / "saved.yaml")) for _ in range(2)]
+        for server, question in zip(servers, ("rooibos tea", "rear hub"), strict=True):
+            settings = server.desk.explorer.settings | {"question": question, "target": "memory/tea.md"}
+            did(server, "", "right", settings=settings)
+    kept = load_questions(tmp_path / "saved.yaml").questions
+    assert [one.question for one in kept] == ["rooibos tea", "rear hub"]

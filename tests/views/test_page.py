@@ -270,8 +270,7 @@ def test_a_log_is_sorted_worst_first(toy: MemoryIndex, desk: Desk) -> None:
     ]  # fmt: skip
     assert [one.sentence.split(";")[0] for one in found[:2]] == ["lost: not in the index", "nothing returned"]
     assert found[-1].sentence.startswith("returned at place 1 of")
-    desk.log = asked
-    assert [row["question"] for row in desk.judged()["rows"]] == [
+    assert [row["question"] for row in desk.judged(asked)["rows"]] == [
         one.asked.question for one in worst_first(asked, SHIPPED, toy)
     ]
 

@@ -17,7 +17,8 @@
   async function post(path, content) {
     const body = JSON.stringify(content);
     const token = new URLSearchParams(location.search).get("token");
-    const headers = { "content-type": "application/json", "x-workbench-token": token };
+    const page = (sessionStorage.page ??= crypto.randomUUID()); // a browser keeps it for each tab
+    const headers = { "content-type": "application/json", "x-workbench-token": token, "x-workbench-page": page };
     const answer = await fetch(path, { method: "POST", headers, body }).catch(() => {
       throw new Error("The server does not answer. Start `workbench explore` again.");
     });

@@ -29,6 +29,8 @@ from workbench_plugins.explore.log import WORST, Asked, logged, worst_first
 WORD = re.compile(r"[^\W_][\w'’-]*")
 PART = 5
 """So many labelled questions are searched in one go."""
+COUNTS = 8
+"""So many counts of losses are kept: pages that are open at once count for settings of their own."""
 
 WORDS = 8
 """The number of words of the first question."""
@@ -58,13 +60,8 @@ class Desk:
         self.index, self._own, self._saved = index, labelled, saved
         self.indexes = Indexes(index, beside=True)
         self._cached: dict[str, CachedIndex] = {}
-        self.log: list[Asked] = []
-        self._counted: tuple[Any, ...] = ()
-        self._parts: list[Sequence[Evaluation]] = []
-        added = load_questions(saved) if saved.is_file() else None
-        self._added: dict[str, Control] = (
-            {one.question: one for one in (*added.questions, *added.controls)} if added else {}
-        )
+        self._parts: dict[tuple[Any, ...], list[Sequence[Evaluation]]] = {}
+        self._added = self._kept()
         self.explorer = ExplorerState(self.indexes, question, file, systems, pipelines, Selection())
 
     def add_right_answer(self) -> str:
@@ -96,8 +93,13 @@ class Desk:
     def _with_moved(self) -> str:
         return " (with the settings that you moved)" if any(self.explorer.moved.values()) else ""
 
+    def _kept(self) -> dict[str, Control]:
+        """The questions in the file, by their words."""
+        kept = load_questions(self._saved) if self._saved.is_file() else None
+        return {one.question: one for one in (*kept.questions, *kept.controls)} if kept else {}
+
     def _add(self, one: Control) -> None:
-        self._added = {**self._added, one.question: one}
+        self._added = {**self._kept(), one.question: one}  # another page may have added some meanwhile
         questions, controls = _parted(self._added.values())
         added = {
             "questions": [one.model_dump(exclude_defaults=True) for one in questions],
@@ -155,16 +157,16 @@ class Desk:
         questions = self.questions.questions
         explorer = self.explorer
         key = (explorer.left, explorer.right, repr(explorer.moved), questions)
-        if self._counted != key:
-            self._counted, self._parts = key, []
-        done = sum(len(part[0].asked) for part in self._parts)
+        parts = self._parts.pop(key, [])
+        self._parts = dict([*self._parts.items(), (key, parts)][-COUNTS:])
+        done = sum(len(part[0].asked) for part in parts)
         if done < len(questions):
             part = QuestionSet(questions=questions[done : done + PART])
-            self._parts.append(self._evaluated(part))
+            parts.append(self._evaluated(part))
             return {"counted": done + len(part.questions)}
         every = [
             replace(some[0], asked=tuple(one for part in some for one in part.asked))
-            for some in zip(*self._parts, strict=True)
+            for some in zip(*parts, strict=True)
         ]
         found = [losses_by_stage(one, self._asked(one.pipeline)) for one in every]
         return {
@@ -174,10 +176,10 @@ class Desk:
             ]
         }
 
-    def judged(self) -> dict[str, Any]:
-        """The questions of the log, worst first in the left system, for the page."""
+    def judged(self, log: Sequence[Asked]) -> dict[str, Any]:
+        """The questions of a log, worst first in the left system, for the page."""
         system = self.explorer.searched[0]
-        found = worst_first(self.log, system, self._asked(system))
+        found = worst_first(log, system, self._asked(system))
         return {
             "sentence": f"{len(found)} questions in {system.name}. {WORST}",
             "rows": [

@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import secrets
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -36,12 +37,16 @@ from workbench.views.living import as_json, script, style
 from workbench.views.plotlyjs import figures_script, figures_style, packed
 from workbench_plugins.explore.explorer_state import SIDES
 from workbench_plugins.explore.file_chunks import held_file
-from workbench_plugins.explore.log import read_log
+from workbench_plugins.explore.log import Asked, read_log
 from workbench_plugins.explore.map import memory_map
 from workbench_plugins.explore.page import Desk
 
 HERE = Path(__file__).parent
 HEADER = "x-workbench-token"
+PAGE = "x-workbench-page"
+"""The name that a page gives itself: several may be open at once."""
+PAGES = 50
+"""What so many pages have pasted and opened is kept."""
 LARGEST = 20_000_000
 """Bytes of a request at most: a log of questions is sent whole."""
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -51,22 +56,30 @@ LABELS = {"right": "this file is the right answer", "none": "no file answers thi
 """What a reader can say of the question."""
 
 
+@dataclass
+class OpenPage:
+    """What a page has been given by its reader: a log of questions, and a report as it was corrected."""
+
+    log: Sequence[Asked] = ()
+    report: Any = None
+
+
 class Server:
-    """The page on one memory. All requests are answered one after the other, by the thread of the index."""
+    """The pages on one memory. All requests are answered one after the other, by the thread of the index."""
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
-        self._pasted: Any = None
+        self._pages: dict[str, OpenPage] = {}
         self.token = secrets.token_urlsafe(24)
-        self.actions: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
-            "case": lambda _: {"said": f"Saved: {self.desk.explorer.save_case()}"},
-            "right": lambda _: self._labelled(self.desk.add_right_answer()),
-            "none": lambda _: self._labelled(self.desk.add_unanswerable()),
-            "losses": lambda _: self.desk.count_losses(),
-            "lab": lambda _: self._lab(),
-            "diagnose": lambda _: self._diagnosis(),
-            "file": lambda _: self._file(),
-            "map": lambda _: {"map": memory_map(self.desk.index, self.desk.explorer.traces[0].question)},
+        self.actions: Mapping[str, Callable[[Mapping[str, Any], OpenPage], dict[str, Any]]] = {
+            "case": lambda *_: {"said": f"Saved: {self.desk.explorer.save_case()}"},
+            "right": lambda *_: self._labelled(self.desk.add_right_answer()),
+            "none": lambda *_: self._labelled(self.desk.add_unanswerable()),
+            "losses": lambda *_: self.desk.count_losses(),
+            "lab": lambda *_: self._lab(),
+            "diagnose": lambda *_: self._diagnosis(),
+            "file": lambda *_: self._file(),
+            "map": lambda *_: {"map": memory_map(self.desk.index, self.desk.explorer.traces[0].question)},
             "log": self._log,
             "report": self._report,
         }
@@ -147,7 +160,7 @@ class Server:
 
         def answer(asked: Mapping[str, Any]) -> dict[str, Any]:
             self.desk.explorer.settings = asked["settings"]
-            return self.actions[asked["do"]](asked)
+            return self.actions[asked["do"]](asked, self._page(request.headers.get(PAGE, "")[:64]))
 
         return await self._answered(request, answer)
 
@@ -171,6 +184,12 @@ class Server:
         except UNREADABLE as error:
             return JSONResponse({"problem": f"The request cannot be read: {error!r:.200}."}, 400)
 
+    def _page(self, name: str) -> OpenPage:
+        """The open page of this name, which is the last of those that are kept now."""
+        found = self._pages.pop(name, OpenPage())
+        self._pages = dict([*self._pages.items(), (name, found)][-PAGES:])
+        return found
+
     def _is_token(self, given: str) -> bool:
         return secrets.compare_digest(given.encode(errors="replace"), self.token.encode())
 
@@ -178,20 +197,20 @@ class Server:
         lab = self.desk.lab()
         return {"view": {"data": lab.data, "settings": lab.settings}}
 
-    def _log(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def _log(self, asked: Mapping[str, Any], page: OpenPage) -> dict[str, Any]:
         """The log that is given, or the one that is there, worst first; without any, the form to give one."""
         notes: list[str] = []
         if asked.get("files"):
-            self.desk.log, notes = read_log({str(name): str(text) for name, text in asked["files"].items()})
-        return {"log": self.desk.judged() | {"notes": notes} if self.desk.log else {}}
+            page.log, notes = read_log({str(name): str(text) for name, text in asked["files"].items()})
+        return {"log": self.desk.judged(page.log) | {"notes": notes} if page.log else {}}
 
-    def _report(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def _report(self, asked: Mapping[str, Any], page: OpenPage) -> dict[str, Any]:
         """A report that is pasted, or the one that is there with what the page changes in it."""
         from workbench_plugins.reproduce.report_state import ReportState
 
         if "text" in asked:
-            self._pasted = ReportState(str(asked["text"]))
-        reader = self._pasted
+            page.report = ReportState(str(asked["text"]))
+        reader = page.report
         if reader is None:
             return {"report": None}
         reader.settings = dict(asked.get("change", {}))
