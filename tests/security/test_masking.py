@@ -38,6 +38,7 @@ REPEATED = [
     *("token:(", "token: …", "token: a …", "secret ", "api_key", "api key ", "password", "bearer "),
     *("authorization", "authorization:", "authorization: a "),
     *("fio-u-", "tk-us-", "sg.", "dnkey", "twitter", "co_api_key", "&amp;sg."),
+    *("key&#61;sg.", "key%3D", "key&#61;", "&#x2d;-----BEGIN RSA PRIVATE KEY-----", "token&#58;", "sk&#45;"),
     *(" ".join(KEYWORDS), "".join(KEYWORDS), "=".join(f"{one} 0123456789abcdef" for one in KEYWORDS)),
 ]  # fmt: skip
 
