@@ -157,14 +157,31 @@ def test_exactly_what_was_named_is_installed_by_its_hash(cache: Path, tmp_path: 
 
 def test_no_source_package_runs_unless_the_user_says_so(cache: Path, tmp_path: Path) -> None:
     lacking = "ERROR: No matching distribution found for pybars3>=0.9.7"
-    python = python_that(tmp_path, f"case \"$*\" in *--only-binary*) echo '{lacking}' >&2; exit 1;; esac")
+    ran = tmp_path / "ran"
+    script = f"""case "$*" in *"--no-binary pybars3"*) touch {ran};; *) echo '{lacking}' >&2; exit 1;; esac"""
+    python = python_that(tmp_path, script)
     with pytest.raises(wb.InputError, match="needs pybars3, which has no wheel") as error:
         Installed("basic-memory", "0.24.1", python=python).install(agreed)
     assert "--from-source" in error.value.remedy
     installed = Installed("basic-memory", "0.24.1", python=python, from_source=True)
-    installed.install(lambda question, needed: "run scripts" in question and agreed(question, needed))
-    assert installed.folder.is_dir()
-    assert "--only-binary" not in (tmp_path / "words").read_text()
+    asked: list[str] = []
+
+    def told(question: str, needed: Callable[[], Sequence[str]]) -> bool:
+        if question.startswith("Run the script of"):
+            asked.append(question.split(",")[0])
+            assert (needed(), ran.exists()) == (["pybars3"], False)
+            return len(asked) > 1
+        return agreed(question, needed)
+
+    with pytest.raises(wb.InputError, match="is not installed"):
+        installed.install(told)
+    assert (ran.exists(), list(cache.iterdir())) == (False, [])
+    installed.install(told)
+    assert asked == ["Run the script of pybars3"] * 2
+    assert (ran.exists(), installed.folder.is_dir()) == (True, True)
+    listed = (tmp_path / "asked").read_text()
+    assert listed == "--no-binary pybars3\nbasic-memory==0.24.1 --hash=sha256:12ab"
+    assert "--only-binary :all:" in (tmp_path / "words").read_text()
 
 
 def test_nothing_is_installed_without_consent_or_offline(cache: Path, run: Run) -> None:

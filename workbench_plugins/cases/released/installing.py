@@ -32,6 +32,7 @@ VERSION = re.compile(r"\d{1,6}(\.\d{1,6}){1,3}(-[a-z]{1,9}\.\d{1,6}|(a|b|rc)\d{1
 
 
 NPM = ("--ignore-scripts", "--no-audit", "--no-fund", "--force")
+WHEELS = ("--quiet", "--only-binary", ":all:")
 LIST = "requirements.txt"
 """The packages with their hashes, in the folder that they are installed into."""
 
@@ -88,7 +89,8 @@ class Installed:
         """Installs the release, unless it is here, and returns it. The cache has all of it, or is as before.
 
         `consent` gets a question, and a function that asks the registry for the packages and returns them
-        with their versions. Exactly these are installed.
+        with their versions. Exactly these are installed. With `from_source` it is asked first for each
+        package without a wheel, which runs a script to say what it needs.
 
         With `until`, a release that was never published is replaced by the first one after it and before
         `until`, or else by the last one before it. Raises InputError without consent, for a release that does
@@ -101,7 +103,7 @@ class Installed:
         scripts = "; packages without a wheel run scripts" if self.from_source else ""
         partial = self.folder.with_name(f".partial-{secrets.token_hex(8)}")
         try:
-            if not consent(f"Install {what}{scripts}?", partial_function(self._resolved, partial)):
+            if not consent(f"Install {what}{scripts}?", partial_function(self._resolved, partial, consent)):
                 raise InputError(f"{self.package} {self.version} is not installed.", "Allow it with --yes.")
             for command in self._commands(partial):
                 _run(command, partial)
@@ -142,11 +144,11 @@ class Installed:
                 f"{self.python} is no Python 3.12 or newer that runs.", "Name one: --python FILE"
             )
 
-    def _resolved(self, folder: Path) -> list[str]:
+    def _resolved(self, folder: Path, consent: Consent) -> list[str]:
         """The packages that the release needs, each with its version; puts a list with hashes into `folder`.
 
-        Nothing is installed. No script runs, except with `from_source`: a package without a wheel says by a
-        script what it needs.
+        Nothing is installed. With `from_source`, a package without a wheel runs a script to say what it
+        needs, after `consent` to that package.
         """
         self._check_python()
         folder.mkdir(parents=True)
@@ -155,25 +157,38 @@ class Installed:
             (folder / "package.json").write_text(about, encoding="utf-8")
             _run(["npm", "install", "--package-lock-only", *NPM, *self.packages], folder)
             return sorted(_locked(json.loads((folder / "package-lock.json").read_text(encoding="utf-8"))))
-        report = folder / "report.json"
-        asking = [self.python, "-I", "-m", "pip", "install", *self._wheels, "--dry-run", "--ignore-installed"]
-        _run([*asking, "--report", str(report), *self.packages], folder)
+        report, sources = folder / "report.json", list[str]()
+        asking = [self.python, "-I", "-m", "pip", "install", *WHEELS, "--dry-run", "--ignore-installed"]
+        asking += ["--report", str(report), *self.packages]
+        while lacking := self._lacks_a_wheel([*asking, *sources], folder):
+            said = f"Run the script of {lacking}, which has no wheel, so that it says what it needs?"
+            if not consent(said, lambda lacking=lacking: [lacking]):  # type: ignore[misc]
+                raise InputError(f"{self.package} {self.version} is not installed.", "Allow it with --yes.")
+            sources += ["--no-binary", lacking]
         found = _reported(json.loads(report.read_text(encoding="utf-8")))
-        lines = [f"{one} --hash=sha256:{sha256}" for one, sha256 in found.items()]
+        lines = [f"--no-binary {one}" for one in sources[1::2]]
+        lines += [f"{one} --hash=sha256:{sha256}" for one, sha256 in found.items()]
         (folder / LIST).write_text("\n".join(lines), encoding="utf-8")
         return sorted(found)
 
+    def _lacks_a_wheel(self, command: list[str], folder: Path) -> str:
+        """The package that stops pip for want of a wheel and may run a script; empty if nothing stops pip."""
+        try:
+            _run(command, folder)
+        except subprocess.CalledProcessError as error:
+            lacking = NO_WHEEL.search(f"{error.stderr}{error.stdout}")
+            if not self.from_source or lacking is None or lacking[1] in command:
+                raise
+            return lacking[1]
+        return ""
+
     def _commands(self, folder: Path) -> list[list[str]]:
-        """What installs the list of a folder. No script of a package runs, except with `from_source`."""
+        """What installs the list of a folder. No script runs but those of packages that the list names so."""
         if self.package == "openclaw":
             return [["npm", "ci", *NPM]]
-        pip = [str(folder / "bin" / "python"), "-m", "pip", "install", *self._wheels]
+        pip = [str(folder / "bin" / "python"), "-m", "pip", "install", *WHEELS]
         pip += ["--no-deps", "--require-hashes", "-r", LIST]
         return [[self.python, "-m", "venv", str(folder)], pip]
-
-    @property
-    def _wheels(self) -> list[str]:
-        return ["--quiet", *([] if self.from_source else ["--only-binary", ":all:"])]
 
     def _near(self, until: str) -> str:
         """The published release that stands for this one; empty if the registry names none."""
