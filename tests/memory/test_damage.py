@@ -7,10 +7,11 @@ import shutil
 from pathlib import Path
 
 import apsw
+import numpy as np
 import pytest
 
 from tests.home import Home
-from workbench.errors import WorkbenchError
+from workbench.errors import InputError, WorkbenchError
 from workbench.memory.index import MemoryIndex
 from workbench.memory.store.contract import DamagedError
 from workbench.memory.store.sqlite.place import words_file
@@ -122,6 +123,18 @@ def test_a_text_that_is_not_that_of_its_id_is_not_answered(home: Home) -> None:
     with home.opened() as index, pytest.raises(DamagedError, match="has another text"):
         everything(index)
     assert "another text" in faults(read_store(home.file))[0].example
+
+
+def test_a_row_that_the_index_has_not_is_no_damage_of_the_index(home: Home) -> None:
+    home.sync()
+    with home.opened() as index:
+        for row in (-1, 0, 10**9):
+            with pytest.raises(InputError, match=f"has no chunk with the row {row}"):
+                index.chunks(np.array([1, row], np.int64))
+    with Store.open(home.file) as store, store.writing():
+        store.db.execute("DELETE FROM chunks WHERE id = 1")
+    with home.opened() as index, pytest.raises(DamagedError, match="belongs to no document"):
+        index.chunks(np.array([1], np.int64))
 
 
 def without_checksums(file: Path) -> None:

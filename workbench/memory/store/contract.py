@@ -113,6 +113,14 @@ def damaged(name: object, problem: str) -> DamagedError:
     )
 
 
+def unknown_row(name: str, row: int) -> InputError:
+    """The error for a chunk that is asked for by a row which the index has not."""
+    return InputError(
+        f"The index {name} has no chunk with the row {row}.",
+        "Take the rows from a search, or from rows_of(PATH). An index that is made anew gives other rows.",
+    )
+
+
 def unwritable(path: Path, error: OSError) -> UnwritableError:
     """The storage error for an OSError that was raised while `path`, or a file beside it, was written."""
     if error.errno in NO_ROOM:

@@ -36,6 +36,7 @@ from workbench.memory.store.contract import (
     keyed,
     settings_in,
     stopped_after,
+    unknown_row,
 )
 from workbench.memory.store.scan import exact_hits
 from workbench.memory.store.sqlite import database
@@ -74,6 +75,12 @@ CHUNKS_SQL = """
     FROM chunks JOIN documents ON documents.id = document_id
     WHERE chunks.id IN (SELECT value FROM json_each(?))
 """
+IS_KNOWN = """
+    SELECT EXISTS (SELECT 1 FROM chunks WHERE id = :row)
+    OR EXISTS (SELECT 1 FROM chunks_vec WHERE chunk_id = :row)
+    OR EXISTS (SELECT 1 FROM chunks_fts_docsize WHERE id = :row)
+"""
+"""Whether any table has a row: one that an index has found itself is in one of them."""
 
 
 STORED = attrgetter("path", "source", "hash", "size", "mtime_ns", "text")
@@ -429,12 +436,15 @@ class Store(IndexStore):
         return [Document(*row) for row in typed(rows, DOCUMENT, partial(damaged, self.path))]
 
     def chunks(self, rows: Rows) -> list[Chunk]:
-        """The chunks of these rows, in their order."""
+        """The chunks of these rows, in their order. Raises InputError for a row that the index has not."""
         found = self.db.execute(CHUNKS_SQL, (json.dumps(rows.tolist()),))
         sound = typed(found, CHUNK, partial(damaged, self.path))
         by_row = {row: Chunk(*fields) for row, *fields in sound}
-        if len(by_row) < len(set(rows.tolist())):
+        missing = [row for row in rows.tolist() if row not in by_row]
+        if missing and self.db.execute(IS_KNOWN, {"row": missing[0]}).get:
             raise damaged(self.path, "a chunk belongs to no document")
+        if missing:
+            raise unknown_row(self.name, missing[0])
         return [by_row[row] for row in rows.tolist()]
 
     def rows_of(self, path: str) -> Rows:
