@@ -123,6 +123,12 @@ def test_a_known_engine_is_asked_for_the_one_command_that_proves_it() -> None:
         ("search(query=\"the film 'Red Kettle'\")", "the film 'Red Kettle'"),
         ("1. type `kettle` in the search box", "kettle"),
         ('`memory_search("any query")` returns nothing', ""),
+        ('`recall` with `query: "*"` always returns "No memories found", too.', ""),
+        (
+            'Running a simple search like:\n\n"Where is the kettle?"\n\nResults in:\n\n"I do not know."',
+            "Where is the kettle?",
+        ),
+        ('The query returned:\n\n"I do not know."', ""),
         ("The `FirstRetriever `on a server or `SecondRetriever` on another one fails.", ""),
         ("Server: `2026.7.1-2` in the search", ""),
     ],

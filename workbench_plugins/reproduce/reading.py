@@ -115,8 +115,8 @@ def _written(text: str) -> Iterator[str]:
     for expression in WORDS["written"]:
         for found in pattern(expression).finditer(text):
             mark, *_, said = found.groups()
-            closes = mark == "`" and mark in said  # the first mark ends another quotation
-            if not (closes or form("compiled").match(text, found.end())):
+            between = said != said.strip() or (mark != "'" and mark in said)  # two quotations stand around it
+            if not (between or form("compiled").match(text, found.end())):
                 yield said
     yield from (unquote_plus(one[1]) for one in pattern(WORDS["address"]).finditer(text))
 
@@ -161,7 +161,7 @@ def _candidates(lines: Sequence[Line]) -> Iterator[tuple[int, Line, str]]:
     label, log = WORDS["question"], pattern(WORDS["aside"]["log"])
     named = pattern(rf"(?:[-*+>]\s+|\d+\.\s+)?[^\w\[]{{0,3}}(?:{label})\W{{0,3}}\s*[:：]\s*(.+)")
     section, command = pattern(rf"\W*(?:{label})\W*"), pattern(WORDS["command"])
-    listing = False  # below a line such as "Tested queries:"
+    listing = ""  # the line above, such as "Tested queries:"
     for above, one in pairwise((lines[0], *lines)):
         logged = log.match(one.text) is not None
         if not (logged or one.title) and (found := named.fullmatch(one.text)):
@@ -184,18 +184,25 @@ def _candidates(lines: Sequence[Line]) -> Iterator[tuple[int, Line, str]]:
                 "zsh",
             )
             yield (5 if shell else 9), one, found[1]
-        if found := re.fullmatch(
-            r"[-*+]\s+(?:[\w ]{1,30}[:：]\s*)?([\"'“`].{2,200}[\"'”`]).{0,80}", one.text
-        ):
-            yield (5 if listing else 9), one, found[1]
+        item = re.fullmatch(r"([-*+]\s+)?(?:[\w ]{1,30}[:：]\s*)?([\"'“`].{2,200}[\"'”`])(.{0,80})", one.text)
+        alone = item is not None and not item[3] and item[2][0] != "`"
+        if item and (item[1] or (alone and _asks_below(listing))):
+            yield (5 if listing else 9), one, item[2]
         elif not one.text.startswith(("-", "*", "+")):
-            listing = one.text.endswith((":", "：")) and pattern(WORDS["asks"]).search(one.text) is not None
+            asks = one.text.endswith((":", "：")) and pattern(WORDS["asks"]).search(one.text)
+            listing = one.text if asks else ""
     by_number = {one.number: one for one in lines}
     for table in tables(lines):
         for column in (place for place, head in enumerate(table.header) if section.fullmatch(head)):
             for line, row in table.rows:
                 if number(row[column]) is None:
                     yield 1, by_number[line], row[column]
+
+
+def _asks_below(text: str) -> bool:
+    """Whether a line announces a question, and not what came of one."""
+    *_, last = [None, *pattern(WORDS["asks"]).finditer(text)]
+    return last is not None and not pattern(WORDS["answers"]).search(text, last.end())
 
 
 @dataclass(frozen=True)
