@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 from workbench.errors import InputError
 from workbench.retrieval.fusion import Fusion
@@ -62,7 +61,7 @@ class Check:
 
 def checks_of(report: Report) -> list[Check]:
     """What can be computed again of a report, what decides first."""
-    made = [*_lists(report), *_designed(report), *_folded(report), *_same_order(report), *_kept_order(report)]
+    made = [*_lists(report), *_conversions(report), *_same_order(report), *_kept_order(report)]
     sums = list(_sums(report))
     return [*made, *_first_places(report), *_impossible(report), *sums, *([] if sums else _scores(report))]
 
@@ -131,46 +130,29 @@ def _continued(lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
 # Tables
 
 
-def _tables(report: Report) -> list[Any]:
-    return tables(report.lines)
-
-
-def _pairs(report: Report) -> Iterator[tuple[int, list[tuple[float, float]]]]:
-    """Tables with a column of distances and one of similarities or expected values, by their first lines."""
-    for table in _tables(report):
+def _conversions(report: Report) -> Iterator[Check]:
+    """Tables with a column of distances and one of similarities: what cannot be, or is so by definition."""
+    for table in tables(report.lines):
         columns = [
             next((place for place, head in enumerate(table.header) if what.search(head)), None)
             for what in (DISTANCE, SIMILARITY)
         ]
-        if None not in columns and columns[0] != columns[1]:
-            rows = [[number(row[one]) for one in columns if one is not None] for _, row in table.rows]
-            both = [(row[0], row[1]) for row in rows if row[0] is not None and row[1] is not None]
-            if both:
-                yield table.rows[0][0], both
-
-
-def _designed(report: Report) -> Iterator[Check]:
-    """A distance of 0 where a similarity of 1 is expected, in the table or in the text."""
-    for line, rows in _pairs(report):
-        table = next(one for one in _tables(report) if one.rows[0][0] == line)
-        expected = any("expect" in head.lower() for head in table.header)
-        if expected and any(abs(distance) < 1e-9 and abs(other - 1) < 1e-9 for distance, other in rows):
+        if None in columns or columns[0] == columns[1]:
+            continue
+        cells = [[number(row[one]) for one in columns if one is not None] for _, row in table.rows]
+        rows = sorted((one, other) for one, other in cells if one is not None and other is not None)
+        line = table.rows[0][0] if table.rows else 0
+        if any("expect" in head.lower() for head in table.header) and any(
+            abs(distance) < 1e-9 and abs(other - 1) < 1e-9 for distance, other in rows
+        ):
             yield Check(
                 f"line {line} compares a distance with a "
                 "similarity. A cosine distance is 1 − similarity: for the same text 0, where that is 1.",
                 "not a relevance bug",
             )
-
-
-def _folded(report: Report) -> Iterator[Check]:
-    """A table of distances with similarities that grow again where the distance does."""
-    for line, rows in _pairs(report):
-        ordered = sorted(rows)
-        if len(ordered) < 4:
-            continue
-        grows = [(one, other) for one, other in pairwise(ordered) if other[1] > one[1]]
-        falls = [(one, other) for one, other in pairwise(ordered) if other[1] < one[1]]
-        if grows and falls:
+        grows = [(one, other) for one, other in pairwise(rows) if other[1] > one[1]]
+        falls = [(one, other) for one, other in pairwise(rows) if other[1] < one[1]]
+        if len(rows) > 3 and grows and falls:
             (near, high), (far, higher) = grows[0]
             yield Check(
                 f"the conversion in the table of line {line} is not monotonic. "
@@ -182,7 +164,7 @@ def _folded(report: Report) -> Iterator[Check]:
 
 def _same_order(report: Report) -> Iterator[Check]:
     """Two final scores of the same rows that give the same order, where the report says that they do not."""
-    for table in _tables(report):
+    for table in tables(report.lines):
         final = [place for place, head in enumerate(table.header) if FINAL.search(head)]
         rows = [[_last(row[one]) for one in final] for _, row in table.rows]
         asked = report.symptom == "order" or ORDER.search(report.title)
@@ -223,46 +205,44 @@ def _lists(report: Report) -> Iterator[Check]:
     final = {one.name: score for one in report.results if (score := one.of(FINAL)) is not None}
     if len(final) < 2 or not all(legs) or legs[0] == legs[1] or not report.system.engine:
         return
-    names = [report.system.name] if report.system.name else []
-    for run in _fused(report, CaseLists(vector=legs[0], keyword=legs[1]), names):
-        made = {one.chunk.path: one.score for one in run.answers[0].trace.candidates}
-        wrong = [name for name, score in final.items() if not _close(made.get(name), score)]
-        case = with_observations(run)
-        if not wrong and report.symptom == "order" and not run.holds:
-            yield Check(
-                f"the fusion of {run.pipeline.name}, run on the lists of the report, gives each "
-                f"of its {len(final)} scores, and its order.",
-                "reproduced",
-                case,
-            )
-        elif wrong:
-            yield Check(
-                f"The fusion of {run.pipeline.name}, run on the lists of the report, gives {wrong[0]} "
-                f"{made.get(wrong[0], 0.0):.4g}, and not {final[wrong[0]]:g}: another formula or setting."
-            )
+    run = _fused(report, CaseLists(vector=legs[0], keyword=legs[1]))
+    if run is None:
+        return
+    made = {one.chunk.path: one.score for one in run.answers[0].trace.candidates}
+    wrong = [name for name, score in final.items() if not _close(made.get(name), score)]
+    if wrong:
+        yield Check(
+            f"The fusion of {run.pipeline.name}, run on the lists of the report, gives {wrong[0]} "
+            f"{made.get(wrong[0], 0.0):.4g}, and not {final[wrong[0]]:g}: another formula or setting."
+        )
+    elif report.symptom == "order" and not run.holds:
+        yield Check(
+            f"the fusion of {run.pipeline.name}, run on the lists of the report, gives each "
+            f"of its {len(final)} scores, and its order.",
+            "reproduced",
+            with_observations(run),
+        )
 
 
-def _fused(report: Report, lists: CaseLists, names: Sequence[str]) -> Iterator[CaseRun]:
-    target = report.value("target")
-    for name in names:
-        settings = [f"{key}={value}" for key, value in report.settings.items() if key.startswith("fusion.")]
-        wanted = target if target in {**lists.vector, **lists.keyword} else ""
-        if not wanted or name not in SYSTEMS:
-            continue
-        asked = CaseQuestion(
-            question=report.value("question") or "lists", expect=Expected(found=wanted, within=1)
-        )
-        case = Case(
-            title=report.title,
-            system=CaseSystem(name=name, settings=settings),
-            questions=[asked],
-            memory=CaseMemory(lists=lists),
-            known_bug="as reported",
-        )
-        try:
-            yield run_case(case)
-        except InputError:
-            continue
+def _fused(report: Report, lists: CaseLists) -> CaseRun | None:
+    """The run of the lists on the system of the report; None without a target in them."""
+    target, name = report.value("target"), report.system.name
+    if target not in {**lists.vector, **lists.keyword} or name not in SYSTEMS:
+        return None
+    settings = [f"{key}={value}" for key, value in report.settings.items() if key.startswith("fusion.")]
+    asked = CaseQuestion(
+        question=report.value("question") or "lists", expect=Expected(found=target, within=1)
+    )
+    case = Case(
+        title=report.title,
+        system=CaseSystem(name=name, settings=settings),
+        questions=[asked],
+        memory=CaseMemory(lists=lists),
+        known_bug="as reported",
+    )
+    with suppress(InputError):
+        return run_case(case)
+    return None
 
 
 def _close(made: float | None, told: float) -> bool:

@@ -19,7 +19,7 @@ from workbench.systems.catalogue import SYSTEMS
 from workbench_plugins.cases.commands import Out, Overwrite
 from workbench_plugins.cases.making import file_name
 from workbench_plugins.cases.model import CaseNote, save_case
-from workbench_plugins.reproduce.facts import GIVEN, KINDS, Fact, System
+from workbench_plugins.reproduce.facts import GIVEN, KINDS, Fact, System, given_setting
 from workbench_plugins.reproduce.judge import proposed
 from workbench_plugins.reproduce.reading import read_report
 from workbench_plugins.reproduce.report_patterns import WORDS
@@ -77,7 +77,7 @@ def reproduce(
         for kind, value in (("question", question), ("target", target))
         if value
     ]
-    facts += _settings(settings or [])
+    facts += [given_setting(one) for one in settings or ()]
     if happened:
         facts.append(_happened(happened))
     own = _notes(notes or [])
@@ -92,16 +92,6 @@ def reproduce(
     if file is not None:
         print_error(f"Run it: workbench case run {file}")
     raise typer.Exit(verdict.exit_code)
-
-
-def _settings(given: list[str]) -> list[Fact]:
-    facts = []
-    for one in given:
-        name, mark, value = one.partition("=")
-        if not (name and mark and value):
-            raise InputError(f"{one!r} is no setting.", "Give NAME=VALUE, such as --set min_score=0.3")
-        facts.append(Fact("setting", value, name=name, source=GIVEN))
-    return facts
 
 
 def _happened(name: str) -> Fact:

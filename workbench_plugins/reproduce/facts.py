@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from workbench.errors import InputError
 from workbench_plugins.cases.model import CaseNote
 from workbench_plugins.reproduce.pasted import Line
 from workbench_plugins.reproduce.verdict_facts import Scored
@@ -47,6 +48,14 @@ class Fact:
     def where(self, file: str) -> str:
         """The place as an editor understands it, or who said it."""
         return f"{file}:{self.line}" if self.line else self.source
+
+
+def given_setting(text: str) -> Fact:
+    """The setting that NAME=VALUE gives. Raises InputError for another form."""
+    name, _, value = map(str.strip, text.partition("="))
+    if not (name and value):
+        raise InputError(f"{text!r} is no setting.", "Write NAME=VALUE, such as min_score=0.3")
+    return Fact("setting", value, name=name, source=GIVEN)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from workbench.tables import Table
 from workbench.views.living.selection import Link
 from workbench.views.living.state import State, setting
 from workbench_plugins.cases.model import CaseNote
-from workbench_plugins.reproduce.facts import GIVEN, Fact, Report, System
+from workbench_plugins.reproduce.facts import GIVEN, Fact, Report, System, given_setting
 from workbench_plugins.reproduce.reading import read_report
 from workbench_plugins.reproduce.report_patterns import WORDS
 from workbench_plugins.reproduce.verdicts import Verdict, verdict_of
@@ -109,7 +109,8 @@ class ReportState(State):
                 name = value if kind == "symptom" else ""
                 report = _with(report, kind, [Fact(kind, value, name=name, source=GIVEN)] if value else [])
         if self.parameters != read["parameters"]:
-            report = _with(report, "setting", _settings(self.parameters))
+            given = [given_setting(one.strip()) for one in self.parameters.split(",") if one.strip()]
+            report = _with(report, "setting", given)
         if self.notes != read["notes"]:
             report = replace(report, notes=_notes(self.notes, self.target))
         if self.system != read["system"]:
@@ -196,17 +197,6 @@ def _label(one: Fact) -> str:
 def _with(report: Report, kind: str, facts: list[Fact]) -> Report:
     """The report with these facts of a kind in place of all others of it."""
     return replace(report, facts=(*facts, *(one for one in report.facts if one.kind != kind)))
-
-
-def _settings(text: str) -> list[Fact]:
-    """The settings of `NAME=VALUE, NAME=VALUE`. Raises InputError for another form."""
-    facts = []
-    for one in filter(None, map(str.strip, text.split(","))):
-        name, _, value = map(str.strip, one.partition("="))
-        if not (name and value):
-            raise InputError(f"{one!r} is no setting.", "Write NAME=VALUE, with commas between them.")
-        facts.append(Fact("setting", value, name=name, source=GIVEN))
-    return facts
 
 
 def _notes(text: str, target: str) -> tuple[CaseNote, ...]:
