@@ -80,7 +80,7 @@ def test_a_link_to_a_folder_is_named_for_each_file_in_it(root: Path, tmp_path: P
     with opened(root, tmp_path / "i.sqlite") as index:
         there = index.unread_near("memory/shared/plumber.md")
         assert there is not None
-        assert str(there).startswith("memory/shared is not read: it is a file that is a link to a folder.")
+        assert str(there).startswith("memory/shared is not read: it is a link to a folder.")
 
 
 @pytest.mark.parametrize(

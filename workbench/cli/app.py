@@ -401,6 +401,7 @@ def labelled(memory: str, questions: Path | None) -> QuestionSet:
     Raises InputError for a file that cannot be read, and without a file for a memory that is no folder.
     """
     from workbench.measure.questions import load_questions
+    from workbench.memory.files import memory_root
     from workbench.memory.opening import folder_of
 
     folder = folder_of(memory)
@@ -409,8 +410,10 @@ def labelled(memory: str, questions: Path | None) -> QuestionSet:
             "Only a folder has a questions.yaml of its own, and this memory is not a folder.",
             "Name the file of labelled questions: --questions FILE",
         )
+    if questions is None and folder is not None:
+        memory_root(folder)  # it says that there is no such folder
     usual = Path(folder or ".") / "questions.yaml"
-    if questions is None and folder is not None and Path(folder).is_dir() and not usual.exists():
+    if questions is None and not usual.exists():
         raise InputError(
             f"The memory {folder} has no questions.yaml, the labelled questions that this command needs.",
             f"Make one by asking: workbench explore {shlex.quote(str(folder))} --questions "

@@ -53,7 +53,7 @@ class Unread:
     @property
     def kind(self) -> str:
         """What such a file is called in a sentence."""
-        return "Markdown file" if self.remedy == ADD else "file"
+        return {ADD: "Markdown file", FOLDERS: "link"}.get(self.remedy, "file")
 
 
 def unread_files(
@@ -86,7 +86,7 @@ FORMS = (
     ("that end ", "that ends "),
     ("that are ", "that is "),
     ("hidden folders", "a hidden folder"),
-    ("is links to folders", "is a link to a folder"),
+    ("to folders", "to a folder"),
 )
 """Words about many files, and the same about one."""
 
@@ -136,7 +136,7 @@ def _walked(root: Path) -> Iterator[str]:
 
 
 ADD = "--extra . reads them."
-FOLDERS = "Links are not followed: --extra FOLDER reads another folder."
+FOLDERS = "Links are not followed: --extra PATH reads the folder itself."
 RENAME = "Rename them so that they end in .md."
 
 
@@ -145,7 +145,7 @@ def _other(path: str, root: Path) -> Unread | None:
     name = PurePosixPath(path).name
     small = name.lower()
     if os.path.isdir(root / path):
-        return Unread(path, "that are links to folders", FOLDERS)
+        return Unread(path, "to folders", FOLDERS)
     hidden = any(part.startswith(".") for part in PurePosixPath(path).parts[:-1])
     if small.endswith(CLOUD):
         return Unread(path, "that are not downloaded from iCloud", "Open them once, so that they are here.")
