@@ -280,7 +280,7 @@ ATTACKS = [
         "a transcript of 1.5 GB", large("sessions/a.jsonl", 1_500_000_000),
         ("index", str(PROJECT / "sample_memory"), "--sessions", "sessions"), 2, "at most 100 MB",
     ),
-    Attack("a hostile notes folder", hostile_notes, ("index", ".", "--skip"), 0, "4 new"),
+    Attack("a hostile notes folder", hostile_notes, ("index", ".", "--skip"), 0, "Indexed 4 files"),
     Attack(
         "a calibration with an address", with_notes("a.calibration.yaml", CALIBRATION),
         ("search", "tea", "-m", ".", "-s", "a.calibration.yaml"), 2, "which you have not named",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import apsw
 import pytest
 
 from benchmarks.hostile import commands, ended, prepared
@@ -12,6 +14,8 @@ from tests.commands import Run
 from tests.security.hostile_stores import ATTACKS, KINDS, numbered, sound
 from workbench.errors import InputError
 from workbench.memory.guard import bounded_memory, check_plain, guarded
+from workbench_plugins.doctor.faults import facts
+from workbench_plugins.doctor.store_snapshot import read_store
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +28,18 @@ def test_a_sound_store_is_read(run: Run, tmp_path: Path, kind: str) -> None:
     told = run("doctor", sound(kind, tmp_path / kind))
     assert told.code in (0, 1)
     assert "3 chunks" in told.out
+
+
+def test_the_folder_that_only_a_store_names_is_said_and_is_in_no_command(run: Run, tmp_path: Path) -> None:
+    store = sound("ours", tmp_path / "ours")
+    db = apsw.Connection(str(store))
+    db.execute("UPDATE meta SET value = '/etc; touch ran' WHERE key = 'folder'")
+    db.close()
+    told = " ".join(run("doctor", store).out.split())
+    assert "The file names the folder /etc; touch ran, which was not read." in told
+    assert told.count("workbench index FOLDER") >= 1
+    assert "index /etc" not in told
+    assert "no checksums" in facts(replace(read_store(store), checksums=False))[0]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is bounded on Linux alone")

@@ -100,11 +100,16 @@ def faults(
 
 
 def facts(held: StoreSnapshot) -> list[str]:
-    """What is no fault but limits answers: notes that are not read, and how much the model has read."""
-    found = []
+    """What is no fault but limits answers: pages without checksums, and what was not read, or in part."""
+    found = [] if held.checksums else [NO_CHECKSUMS.format(held.repair)]
+    if held.says_folder and not held.folder:
+        found.append(
+            f"The file names the folder {held.says_folder}, which was not read. If its notes are there, "
+            "give it with --notes"
+        )
     if held.folder is not None and held.rules is not None and held.folder.is_dir():
         extra = extra_paths_of(held.folder, Path(held.name))
-        found = unread_lines(unread_files(held.folder, held.hashes, extra, held.rules))
+        found += unread_lines(unread_files(held.folder, held.hashes, extra, held.rules))
     if not held.shares or min(held.shares) >= 1:
         return found
     part = sum(share < 1 for share in held.shares)
@@ -114,6 +119,12 @@ def facts(held: StoreSnapshot) -> list[str]:
         f"The model has read {mean:.0%} of a chunk on average, and {counted(part, 'chunk')} only in part. To "
         "read all: workbench index FOLDER --reading windowed --rebuild",
     ]
+
+
+NO_CHECKSUMS = (
+    "An older workbench made this index, so its pages have no checksums, and a changed bit may not be found. "
+    "To add them, without embedding any text again: {}"
+)
 
 
 def _fault(

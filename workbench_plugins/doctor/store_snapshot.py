@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import shlex
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -215,6 +216,7 @@ def ours(db: apsw.Connection, name: str) -> StoreSnapshot:
         return _damaged(name, WRONG_CHECKSUM)
     broken = [one for (one,) in _rows(db, "PRAGMA integrity_check") if one != "ok"]
     known = dict(_rows(db, "SELECT key, value FROM meta"))
+    folder = _own_folder(name, known.get("folder") or "", known.get("indexed_as") or "")
     settings, rules = (json.loads(known.get(key) or "{}") for key in ("settings", "file_rules"))
     rows = _rows(db, OUR_CHUNKS)
     chunks = [Chunk(*fields) for *fields, _, _ in rows]
@@ -223,7 +225,7 @@ def ours(db: apsw.Connection, name: str) -> StoreSnapshot:
     return _snapshot(
         name,
         "ours",
-        REBUILD.format(known.get("folder") or "FOLDER"),
+        REBUILD.format(shlex.quote(str(folder)) if folder else "FOLDER"),
         (
             (row, one.path, one.text, vector_of(found))
             for one, (*_, found, row) in zip(chunks, rows, strict=True)
@@ -233,7 +235,7 @@ def ours(db: apsw.Connection, name: str) -> StoreSnapshot:
         later=known.get("vectors_later") == "yes",
         full_text=dict(_differing(db, texts)),
         hashes=_texts(_rows(db, "SELECT path, hash FROM documents WHERE source = ?", SOURCE)),
-        folder=_own_folder(name, known.get("folder") or "", known.get("indexed_as") or ""),
+        folder=folder,
         says_folder=str(known.get("folder") or ""),
         rules=FileRules(**{**rules, "heads": tuple(rules["heads"])}) if rules else FileRules(),
         shares=[one.read_share for one in chunks],
