@@ -15,6 +15,7 @@ import pytest
 
 from tests.browser import needs_chromium
 from workbench.errors import InputError
+from workbench.figures import Figure
 from workbench.views import plotlyjs, plots
 
 SCRIPT = "<script>alert('&')</script> $x$ %{y}"
@@ -29,8 +30,9 @@ def test_a_bar_is_as_long_as_its_number_and_an_interval_lies_around_its_end() ->
     assert repr(shown) == shown.words
 
 
-def test_a_name_is_only_text_wherever_it_stands() -> None:
-    shown = [
+def named_everywhere() -> list[Figure]:
+    """A figure of each kind, with SCRIPT in each place that takes a name."""
+    return [
         plots.bars({SCRIPT: 1}, SCRIPT),
         plots.lines(
             {SCRIPT: [(0, 1), (1, 2)], "other": [(0, 1)]}, SCRIPT, SCRIPT, {SCRIPT: 1}, {SCRIPT: (0, 1)}
@@ -41,7 +43,10 @@ def test_a_name_is_only_text_wherever_it_stands() -> None:
         plots.waterfall((SCRIPT, 1), {SCRIPT: 2}, ("after", 3), SCRIPT),
         plots.scores([1.0], [0.5], axis=SCRIPT),
     ]
-    for one in shown:
+
+
+def test_a_name_is_only_text_wherever_it_stands() -> None:
+    for one in named_everywhere():
         spec = one.spec
         del spec["layout"]["meta"]  # the words, which are not markup
         drawn = json.dumps(spec).replace("<br>", "").replace("<extra></extra>", "").replace("%{text}", "")
@@ -223,6 +228,32 @@ def test_the_bundle_is_the_one_that_its_version_names_and_has_its_licence() -> N
     assert len(plotlyjs.packed()) < 520_000
     assert gzip.decompress(plotlyjs.packed()).decode() == plotlyjs.plotly_script()
     assert "MIT License" in (Path(plotlyjs.__file__).parent / "LICENSE").read_text(encoding="utf-8")
+
+
+@needs_chromium
+def test_no_script_of_a_name_runs_when_a_figure_is_drawn_and_pointed_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from docs.pictures import opened
+
+    ran = "window.ran = 1"
+    monkeypatch.setattr(
+        "tests.views.test_figures.SCRIPT",
+        f'"><img src=x onerror="{ran}"><svg onload="{ran}"></svg></script><script>{ran}</script>'
+        f'<a href="javascript:{ran}">tea</a>',
+    )
+    with opened() as page:
+        for number, one in enumerate(named_everywhere()):
+            path = tmp_path / f"{number}.html"
+            path.write_text(plotlyjs.figure_page(SCRIPT, one.spec), encoding="utf-8")
+            page.goto(path.as_uri())
+            page.locator(".js-plotly-plot .main-svg").first.wait_for()
+            box = page.locator(".js-plotly-plot .main-svg").first.bounding_box()
+            assert box
+            for share in range(1, 20):
+                page.mouse.move(box["x"] + box["width"] * share / 20, box["y"] + box["height"] * share / 20)
+            assert page.evaluate("window.ran ?? 0") == 0
+            assert page.locator("img, a[href^=javascript]").count() == 0
 
 
 @needs_chromium
