@@ -508,7 +508,9 @@ def _distributions(
     groups = [one for one in groups if one.values.size]
     _finite(np.concatenate([one.values for one in groups] or [np.empty(0)]), "score")
     at = "" if limit is None else f" The threshold is {number(limit)}."
-    made = _figure(f"{axis}. {'; '.join(_told(one, limit) for one in groups)}.{at}", 380, showlegend=True)
+    made = _figure(
+        f"{axis}. {'; '.join(_group_text(one, limit) for one in groups)}.{at}", 380, showlegend=True
+    )
     made.update_layout(xaxis_title_text=title(axis), barmode="overlay")
     _SHAPES[shape](made, groups, limit)
     if limit is not None:
@@ -523,7 +525,7 @@ def _group(name: str, colour: str, values: ArrayLike) -> Group:
     return Group(name, colour, np.sort(finite), flat.size - finite.size)
 
 
-def _told(group: Group, limit: float | None) -> str:
+def _group_text(group: Group, limit: float | None) -> str:
     """A group in words: its numbers, and how many of them pass."""
     values = group.values
     ends = (

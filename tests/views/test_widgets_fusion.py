@@ -45,7 +45,8 @@ def test_ties_share_their_places() -> None:
 
 
 def test_a_method_brings_its_own_weights_and_frees_only_what_it_has() -> None:
-    lab = FusionLab(min_score=0.35)
+    lab = FusionLab()
+    lab.min_score = 0.35
     lab.settings = {"method": "basic-memory"}
     assert lab.settings == {
         "method": "basic-memory",
@@ -69,7 +70,8 @@ def test_a_slider_changes_the_order_and_all_that_says_it() -> None:
 
 
 def test_the_watched_one_is_told() -> None:
-    lab = FusionLab(watch="kwonly", min_score=0.35)
+    lab = FusionLab(watch="kwonly")
+    lab.min_score = 0.35
     assert "kwonly is 2–3 tied: 0.016 < 0.350, it is dropped." in lab.sentence
 
 
@@ -99,9 +101,10 @@ def test_a_lab_opens_with_a_floor_that_some_candidate_passes(toy: MemoryIndex) -
     best = ranks.places[0].score
     assert best / 2 - 0.005 <= ranks.settings["min_score"] <= best / 2 < 0.35
     assert scores.settings["min_score"] == 0.35
-    assert FusionLab(min_score=0.9).settings["min_score"] == 0.9
+    scores.min_score = 0.9
+    assert scores.settings["min_score"] == 0.9
     with pytest.raises(InputError, match="min_score cannot be 2"):
-        FusionLab(min_score=2)
+        scores.min_score = 2
 
 
 def test_two_given_lists_have_no_trace() -> None:

@@ -38,7 +38,7 @@ class EvaluationAnswer(Shown):
         first = Block(self._first(measure), style="bold")
         if not verdicts:
             return [first, self.evaluations.kinds_table()]
-        return [first, Block(self._said(verdicts), style="bold"), self._table(measure, verdicts)]
+        return [first, Block(self._verdict_text(verdicts), style="bold"), self._table(measure, verdicts)]
 
     def _first(self, measure: Any) -> str:
         """What the first system reaches, in a sentence."""
@@ -53,7 +53,7 @@ class EvaluationAnswer(Shown):
             f"{counted(first.overall.n, 'question')} ({low:.0%} to {high:.0%}){nothing}."
         )
 
-    def _said(self, verdicts: Sequence[Paired]) -> str:
+    def _verdict_text(self, verdicts: Sequence[Paired]) -> str:
         """How many systems differ from the first one; of a single one the verdict itself."""
         if len(verdicts) == 1:
             return f"{self.evaluations[1].pipeline.name}: {verdicts[0]}."

@@ -62,22 +62,22 @@ class History:
     """
 
     def __init__(self, module: str, **notes: str) -> None:
-        self._told = load_data(module)
-        self._notes = {**notes, **self._told.get("notes", {})}
+        self._data = load_data(module)
+        self._notes = {**notes, **self._data.get("notes", {})}
 
     def _source(self, release: str, told: dict[str, str]) -> Source:
-        repository = told.get("repository", self._told.get("repository", ""))
+        repository = told.get("repository", self._data.get("repository", ""))
         note = told.get("note", "").format(**self._notes)
-        place = told.get("place", self._told.get("place", ""))
+        place = told.get("place", self._data.get("place", ""))
         return Source(repository, release, place, told.get("issue", ""), note)
 
     def release(self, name: str, variant: str = "") -> Source:
         """Where a release can be checked, or a variant of it: the file has it as `2026.9.6-trigram`."""
-        return self._source(name, self._told["releases"][f"{name}-{variant}" if variant else name])
+        return self._source(name, self._data["releases"][f"{name}-{variant}" if variant else name])
 
     def change(self, release: str, name: str, stage: Stage) -> Change:
         """The named change of a release, which puts this stage into its slot."""
-        told = self._told["changes"][release][name]
+        told = self._data["changes"][release][name]
         return Change(name, stage, told["why"], self._source(release, told), told.get("before", ""))
 
 

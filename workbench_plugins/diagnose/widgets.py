@@ -257,7 +257,7 @@ class SweepMap(Widget):
             "axes": [{"name": one.name, "values": one.values} for one in found.axes],
             "settings": found.settings,
             "figure": self.figure.spec,
-            "told": {str(place): self._told(place) for place in told},
+            "told": {str(place): self._setting_text(place) for place in told},
             "scores": [_score(found, place) for place in every],
             "silences": [_silence(found.silence(place)) for place in every],
             "code": self._code("@place@"),
@@ -277,9 +277,9 @@ class SweepMap(Widget):
 
     @property
     def sentence(self) -> str:
-        return self._told(self.place)
+        return self._setting_text(self.place)
 
-    def _told(self, place: int) -> str:
+    def _setting_text(self, place: int) -> str:
         found = self.sweep
         chosen = ", ".join(
             f"{one.name} {v}" for one, v in zip(found.axes, found.settings[place], strict=True)

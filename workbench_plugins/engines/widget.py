@@ -60,7 +60,7 @@ class FusionLab(Widget):
     index, they are `lists`: the scores of the vector leg by id, and those of the keyword leg; larger is
     better. `places` are the candidates, best first.
 
-    By default, `min_score` is OpenClaw's 0.35, or half of the best score if no candidate would pass 0.35.
+    At first, `min_score` is OpenClaw's 0.35, or half of the best score if no candidate would pass 0.35.
     It stays when you choose another method. A `watch`ed file stays chosen when a question does not bring it.
     """
 
@@ -84,7 +84,6 @@ class FusionLab(Widget):
         question: str = "",
         watch: str = NOTHING,
         method: str = "rrf-60",
-        min_score: float | None = None,
         link: Link = True,
     ) -> None:
         if not isinstance(lists, Sequence) or len(lists) != 2:
@@ -98,7 +97,7 @@ class FusionLab(Widget):
         self._asked: str | None = None
         self.begin(link)
         self.take({"method": method, "watch": watch})
-        self.take({"min_score": self._first_floor if min_score is None else min_score})
+        self.take({"min_score": self._first_floor})
 
     @property
     def lists(self) -> Lists:
@@ -230,7 +229,7 @@ class FusionLab(Widget):
         if watched == NOTHING:
             return []
         best = next((one for one in self.places if _watch_name(one.id) == watched), None)
-        return [_told(best, self.min_score) if best else f"{watched} is in neither list."]
+        return [_hit_text(best, self.min_score) if best else f"{watched} is in neither list."]
 
     @property
     def table(self) -> Table:
@@ -324,7 +323,7 @@ def _cells(given: LegPart | None) -> tuple[str, str, str]:
     return f"{given.rank}", f"{given.score:.4g}", f"{given.part:.4f}"
 
 
-def _told(one: FusedHit, floor: float) -> str:
+def _hit_text(one: FusedHit, floor: float) -> str:
     score, least = apart(one.score, floor)
     fate = f"≥ {least}, it passes" if one.score >= floor else f"< {least}, it is dropped"
     return f"{one.id} is {place_text(one)}: {score} {fate}."
