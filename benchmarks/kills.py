@@ -34,7 +34,7 @@ class Place:
     """A memory with its index and an exported file, made for one kill."""
 
     def __init__(self, home: Path) -> None:
-        self.home, self.notes = home, home / "notes"
+        self.home, self.notes, self.sound = home, home / "notes", home.with_name("sound")
         self.index, self.out = home / "index" / "i.sqlite", home / "exported"
 
     def write(self, notes: dict[str, str]) -> None:
@@ -63,7 +63,7 @@ class Place:
         told = []
         for command in (self.command("words"), self.command("vectors"), ["doctor", str(self.index)]):
             got = ended(command, self.home / "log", WHOLE)
-            told.append(f"{got.code} {got.told}".replace(str(self.home), ""))
+            told.append(f"{got.code} {got.told}".replace(str(self.home), "").replace(str(self.sound), ""))
         return told
 
 
