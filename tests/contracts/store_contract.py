@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from workbench.errors import InputError
 from workbench.memory.embedding.local import ToyEmbedder
 from workbench.memory.files import content_hash
 from workbench.memory.index import MemoryIndex
@@ -74,6 +75,10 @@ class StoreContract:
         assert [one.id for one in store.chunks(rows)] == store.keys()
         expected = EMBEDDER.embed([one.text for one in store.chunks(rows)], "passage").vectors
         assert np.allclose(vectors, expected, atol=1e-6)
+
+    def test_a_row_that_the_store_has_not_is_named(self, store: IndexStore) -> None:
+        with pytest.raises(InputError, match=f"has no chunk with the row {10**9}"):
+            store.chunks(np.array([10**9], np.int64))
 
     def test_and_needs_every_clause_and_or_needs_one(self, store: IndexStore) -> None:
         assert self.found(store, words("tea", "bike")) == ["memory/errand.md"]

@@ -40,7 +40,15 @@ from workbench.memory.guard import LONGEST_VALUE, check_plain, check_tables
 from workbench.memory.index import OpenIndex
 from workbench.memory.index_files import default_index_path
 from workbench.memory.sources import whole_characters
-from workbench.memory.store.contract import DamagedError, LockedError, Settings, Stamp, hits_of, stopped_after
+from workbench.memory.store.contract import (
+    DamagedError,
+    LockedError,
+    Settings,
+    Stamp,
+    hits_of,
+    stopped_after,
+    unknown_row,
+)
 from workbench.memory.store.scan import Scan
 from workbench.memory.store.sqlite.database import BUSY_SECONDS, Identity, identity, typed
 from workbench.memory.store.sqlite.fts5 import match_expression
@@ -726,6 +734,8 @@ class LiveIndex(OpenIndex):
     def chunks(self, rows: Rows) -> Sequence[Chunk]:
         stored = self._rows(CHUNKS_SQL, (int, str, str, str, int, int, str), rows=json.dumps(rows.tolist()))
         found = {row: Chunk(*fields) for row, *fields in stored}
+        if missing := [row for row in rows.tolist() if row not in found]:
+            raise unknown_row(self.name, missing[0])
         return [found[row] for row in rows.tolist()]
 
     def rows_of(self, path: str) -> Rows:

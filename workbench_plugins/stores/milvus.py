@@ -42,10 +42,10 @@ from workbench.memory.store.contract import (
     LockedError,
     Settings,
     Stamp,
-    damaged,
     hits_of,
     in_order,
     keyed,
+    unknown_row,
 )
 from workbench.records import Chunk, Clause, Document, Hits, Passage, Query, Rows, Vector
 from workbench_plugins.stores.meaning import Row, has_words, meaning
@@ -604,8 +604,8 @@ class MilvusStore(MilvusSession, IndexStore):
 
     def chunks(self, rows: Rows) -> list[Chunk]:
         by_row = {row["id"]: row for row in self._with_ids("chunks", rows.tolist(), CHUNK_FIELDS)}
-        if len(by_row) < len(set(rows.tolist())):
-            raise damaged(self.name, "a chunk is missing")
+        if missing := [row for row in rows.tolist() if row not in by_row]:
+            raise unknown_row(self.name, missing[0])
         return [Chunk(*CHUNK_OF(by_row[row])) for row in rows.tolist()]
 
     def _with_ids(self, kind: str, ids: Iterable[int], fields: Sequence[str]) -> list[dict[str, Any]]:

@@ -39,11 +39,11 @@ from workbench.memory.store.contract import (
     LockedError,
     Settings,
     Stamp,
-    damaged,
     hits_of,
     in_order,
     keyed,
     stopped_after,
+    unknown_row,
 )
 from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vector
 from workbench.registry import ExtensionWarning
@@ -530,8 +530,8 @@ class PostgresStore(Session, IndexStore):
             row: Chunk(key, path, source, first, last, text=_text(text, exact), read_share=share)
             for row, key, path, source, first, last, text, exact, share in found
         }
-        if len(by_row) < len(set(rows.tolist())):
-            raise damaged(self.name, "a chunk is missing")
+        if missing := [row for row in rows.tolist() if row not in by_row]:
+            raise unknown_row(self.name, missing[0])
         return [by_row[row] for row in rows.tolist()]
 
     def rows_of(self, path: str) -> Rows:
