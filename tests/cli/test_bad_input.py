@@ -290,7 +290,6 @@ FOREIGN = [
     pytest.param(_text, "is not a workbench index", id="text"),
     pytest.param(_empty, "is not a workbench index", id="empty file"),
     pytest.param(_other_program, "is not a workbench index", id="database of another program"),
-    pytest.param(_without_half, "", id="torn in half"),
 ]
 UNFIT = [
     pytest.param(_other_version, "has schema version 99", id="version"),
@@ -312,6 +311,21 @@ def test_a_file_that_is_no_index_is_not_indexed_into(
     before = file.read_bytes()
     assert refuses(run("index", place.folder, "--index", file, *more), file, problem)
     assert file.read_bytes() == before
+
+
+def test_an_index_that_is_torn_in_half_is_damaged_and_only_a_rebuild_replaces_it(
+    run: Run, place: Place, tmp_path: Path
+) -> None:
+    file = tmp_path / "other.sqlite"
+    _without_half(file)
+    before, where = file.read_bytes(), ("--index", file)
+    for refused in (run("index", place.folder, *where), run("search", "tea", "-m", place.folder, *where)):
+        assert (refused.code, refused.out) == (3, "")
+        assert f"The index {file} is damaged" in refused.err
+        assert "workbench index FOLDER --rebuild" in refused.err
+    assert file.read_bytes() == before
+    assert run("index", place.folder, *where, "--rebuild").code == 0
+    assert run("search", "tea", "-m", place.folder, *where).code == 0
 
 
 NOT_SEARCHED = [

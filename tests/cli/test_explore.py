@@ -58,10 +58,9 @@ def address(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[st
 
 
 SLOW_CLIENTS_GO = """
-import sys
-from workbench.cli import app, bounded_http, main
+from workbench.cli import bounded_http, main
 bounded_http.BoundedConnection.request_seconds = 1.0
-main(app)
+main()
 """
 
 
