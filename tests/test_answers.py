@@ -73,12 +73,12 @@ def test_a_key_of_the_environment_is_in_no_excerpt(monkeypatch: pytest.MonkeyPat
 def test_a_search_shows_each_result_and_what_was_dropped_by_which_rule(sample: MemoryIndex) -> None:
     trace = search("where to send urgent notifications", system("openclaw-2026.2.13+or+rrf+minmax"), sample)
     caution, lines = text_of(trace.cautions).splitlines(), text_of(trace.view()).splitlines()
-    assert lines[-len(caution) :] == caution
-    assert lines[0] == f"6 results of {len(trace.chunks)} candidates, by {trace.system}"
+    assert lines[: len(caution)] == caution
+    assert lines[len(caution)] == f"6 results of {len(trace.chunks)} candidates, by {trace.system}"
     for place, found in enumerate(trace.results, 1):
         assert any(line.startswith(f"{place:>2}  {found.score:.3f}  {found.chunk.place}") for line in lines)
     assert re.fullmatch(
-        r"Dropped: \d+ by the floor \(.*\), \d+ by the limit \(keep the first 6\)\.", lines[-1 - len(caution)]
+        r"Dropped: \d+ by the floor \(.*\), \d+ by the limit \(keep the first 6\)\.", lines[-1]
     )
 
 

@@ -533,7 +533,7 @@ class Trace(Tabular):
 
     @property
     def cautions(self) -> list[Part]:
-        """What limits the whole answer and stands below it: nothing, or one line."""
+        """What limits the whole answer, if anything: one line above results, and below an explanation."""
         return [Note.of(self.caution)] if self.caution else []
 
     @property
@@ -549,11 +549,10 @@ class Trace(Tabular):
 
     def view(self) -> list[Part]:
         """The answer as a search engine gives it, what was dropped, and folded the numbers of everything."""
-        parts: list[Part] = [Line(self.headline, "bold"), *self.notes]
+        parts: list[Part] = [*self.cautions, Line(self.headline, "bold"), *self.notes]
         for place, found in enumerate(self.results, 1):
             parts += self._result_parts(place, found)
         parts += [line for line in (self.empty_legs, self.dropped_line) if line]
-        parts += self.cautions
         folds: list[Part] = [Fold("The numbers of the results", self.numbers())]
         every = self.candidates
         if len(self.results) < len(every):
@@ -600,12 +599,12 @@ class Trace(Tabular):
 
         Where the score has parts that are not the legs' own numbers, another table has those.
         """
-        parts: list[Part] = [Line(line, "dim") for line in self.asked_lines()]
+        parts: list[Part] = [*self.cautions, *(Line(line, "dim") for line in self.asked_lines())]
         if self.results:
             parts.append(self.candidates_table(self.results))
         if self.results and self._named_parts:
             parts += ["", "The parts of the score", self._parts_table(self.results), ""]
-        return [*parts, *self.outcome_lines(), *self.cautions]
+        return [*parts, *self.outcome_lines()]
 
     def asked_lines(self) -> list[str]:
         """The system, one line per leg with its query and its number of hits, and the notes."""

@@ -224,7 +224,9 @@ def test_evaluate_compares_each_later_system_with_the_first(run: Run, place: Pla
     assert verdict["wins"] - verdict["losses"] == second["hits"] - first["hits"]
     assert "no significant difference (3 questions)" in verdict["sentence"]
     assert verdict["sentence"] in " ".join(run("evaluate", *options, "--details").out.split())
-    answer = run("evaluate", *options).out.splitlines()
+    printed = run("evaluate", *options).out.splitlines()
+    assert printed[0].startswith("Not indexed as")
+    answer = [line for line in printed if line.startswith((f"{SYSTEM} returns", f"{FIXED}: "))]
     assert answer[0].startswith(f"{SYSTEM} returns the right file for {first['hits']} of 3 questions")
     assert answer[1] == f"{FIXED}: {verdict['sentence']}."
     assert "compared with" not in run("evaluate", "-s", SYSTEM, *place.options).out

@@ -13,11 +13,9 @@ import time
 import urllib.request
 import zipfile
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-import apsw
 import nbformat
 import psutil
 import pytest
@@ -33,6 +31,7 @@ from workbench.cli.lab import environment
 from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
 from workbench.memory.index_files import default_index_path
+from workbench.memory.store.sqlite.database import copy
 
 FIRST = "notebooks/00_start.ipynb"
 
@@ -188,8 +187,7 @@ def installed(wheel: Path, sample: MemoryIndex, tmp_path_factory: pytest.TempPat
     )
     (made.desk / "home").mkdir()
     index = default_index_path(made.desk / "workbench-lab" / "sample_memory").name
-    with closing(apsw.Connection(str(default_index_path(SAMPLE)))) as known:
-        known.execute("VACUUM INTO ?", (str(made.desk / "home" / index),))
+    copy(default_index_path(SAMPLE), made.desk / "home" / index)
     return made
 
 

@@ -228,7 +228,7 @@ PICKLES = [
     b"\x80\x04\x8e" + struct.pack("<Q", 2**40) + b".",
     b"\x80\x02]" + b"(" * 1_000_000 + b".",
     b"\x80\x02" + b"]" * 300_000 + b"a" * 299_999 + b".",
-    b"cos\nsystem\n(S'touch /tmp/ran'\ntR.",
+    b"cos\nsystem\n(S'touch ran'\ntR.",
     b"\x80\x02]q\x00" + b"".join(b"]q\x01(h\x00h\x00eq\x00" for _ in range(60)) + b".",
     b"I" + b"9" * 100_000 + b"\n.",
     b".", b"N.", b"", b"\x80\xff.", b"}.", b"(t.",

@@ -148,7 +148,7 @@ def test_a_system_says_that_the_index_is_not_its_releases_own_until_it_is(run: R
         explained = explain(trace, index, "memory/tea.md")
         assert trace.caution == f"{OTHERWISE.format(name, root)} --model toy"
         assert trace.as_json()["indexed_otherwise"] == explained.as_json()["indexed_otherwise"]
-        assert "\nNot indexed as openclaw-2026.9.6 does it" in text_of(trace.view())
+        assert text_of(trace.view()).startswith("Not indexed as openclaw-2026.9.6 does it")
         assert "\nNot indexed as openclaw-2026.9.6 does it" in text_of(explained.view())
         assert search("tea", system("engine-rrf-60"), index).caution == ""
     index_folder(root, world.EMBEDDER, options=Options(like=own))
@@ -181,7 +181,7 @@ def test_the_command_makes_the_index_that_the_sentence_asks_for(run: Run, tmp_pa
     for name, more in (("bm-0.24.1", []), ("openclaw-2026.9.6", ["--chunk", "100/20"])):
         asked = ("search", "tea", "--memory", root, "--system", name)
         told = run(*asked).out.splitlines()
-        assert told[-1].startswith(f"Not indexed as {name} does it (")
+        assert told[0].startswith(f"Not indexed as {name} does it (")
         sentence = run(*asked, "--json").json()["indexed_otherwise"]
         command = shlex.split(sentence.partition("Do so: workbench ")[2])
         assert run(*command, *more).code == 0

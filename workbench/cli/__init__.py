@@ -23,7 +23,7 @@ def main(command: Any = None) -> NoReturn:
 
         run(command)
     except KeyboardInterrupt:
-        print("Interrupted before the command began.", file=sys.stderr, flush=True)
+        print("Interrupted.", file=sys.stderr, flush=True)
         raise SystemExit(130) from None
     finally:
         atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)

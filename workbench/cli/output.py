@@ -60,12 +60,12 @@ def print_address(address: str) -> None:
 
 @contextmanager
 def telling_of_interruption() -> Iterator[None]:
-    """Prints a sentence when Ctrl-C interrupts the block: what is kept, or that there is no answer."""
+    """Prints a sentence when Ctrl-C interrupts the block: what is kept, or that it has not finished."""
     try:
         yield
     except KeyboardInterrupt as interruption:
         kept = str(interruption) if isinstance(interruption, Interrupted) else ""
-        print_error(kept or "Interrupted: the command has not finished, and there is no answer.")
+        print_error(kept or "Interrupted: the command has not finished.")
         raise
 
 

@@ -23,7 +23,7 @@ from workbench.memory.embedding.named import remembered
 from workbench.memory.files import SUFFIX, content_hash, memory_root
 from workbench.memory.index_files import default_index_path, differences
 from workbench.memory.sources import Indexing, is_sound, whole_characters
-from workbench.memory.store.contract import IndexPlace, IndexStore, Settings, damaged
+from workbench.memory.store.contract import IndexPlace, IndexStore, Settings, damaged, rebuild_command
 from workbench.memory.store.postings import K1, B, KeywordPostings, NoPostingsError, PostingsSource
 from workbench.memory.store.scan import Scan
 from workbench.memory.store.sqlite.place import SQLitePlace
@@ -64,7 +64,7 @@ def _local(name: str, settings: Settings) -> LocalEmbedder:
         raise InputError(
             f"The index {name} was made with another model: {settings.model} ({settings.revision}), which "
             "the workbench cannot load by its name.",
-            "Give that embedder to open_index(), or build again: workbench index FOLDER --rebuild",
+            f"Give that embedder to open_index(), or build again: {rebuild_command(name)}",
         )
     if settings.model != PACKAGED_MODEL:
         check_model(Path(name), settings.model)
@@ -85,7 +85,7 @@ def check_same(store: IndexStore, here: Settings) -> None:
     if differing:
         raise InputError(
             f"The index {store.name} was made with {'; and with '.join(differing)}.",
-            "Index with the same settings, or build it again: workbench index FOLDER --rebuild",
+            f"Index with the same settings, or build it again: {rebuild_command(store.name)}",
         )
 
 

@@ -1,9 +1,10 @@
 """The strictest floor that costs no answer: every labelled question that finds its file still finds it.
 
-A new question that is drawn as the n labelled ones were loses its file with a probability of at most
-1 / (n + 1): its score is as likely as any other to be the lowest of them all (Vovk, Gammerman and Shafer,
-Algorithmic Learning in a Random World, 2005, section 2.2). Unlike the promise of `calibrate`, this one is
-about the questions that have an answer; it says nothing about how many of the others get one.
+A new question that is drawn as the n labelled ones were, about the same files, loses its file with a
+probability of at most 1 / (n + 1): its score is as likely as any other to be the lowest of them all (Vovk,
+Gammerman and Shafer, Algorithmic Learning in a Random World, 2005, section 2.2). Unlike the promise of
+`calibrate`, this one is about the questions that have an answer; it says nothing about how many of the
+others get one.
 """
 
 from __future__ import annotations
@@ -32,12 +33,13 @@ class FreeFloor:
     """A system with the floor, and what the floor changes on the labels.
 
     `hits` are the labelled questions that find their file, with the new floor as with the old one. `before`
-    and `after` are the unanswerable questions that get an answer.
+    and `after` are the unanswerable questions that get an answer. What is found is in `files` files.
     """
 
     pipeline: Pipeline
     thresholds: dict[str, float]
     hits: Share
+    files: int
     before: Share
     after: Share
 
@@ -52,7 +54,8 @@ class FreeFloor:
             f"{self.pipeline.name}: {values}",
             f"Unanswerable questions that get an answer: {self.after.hits} of {self.after.n}, before "
             f"{self.before.hits}; {kept}.",
-            f"A new question like these loses its file in at most 1 of {self.hits.hits + 1} cases.",
+            f"A new question about the same {counted(self.files, 'file')}, asked as these were, loses its "
+            f"file in at most 1 of {self.hits.hits + 1} cases. Nothing is promised for other files.",
         ]
 
 
@@ -78,6 +81,7 @@ def free_floor(asked: Pipeline, labels: QuestionSet, index: Index) -> FreeFloor:
         pipeline=asked if values == floored.own() else floored.at(values),
         thresholds=dict(zip(floored.names, values, strict=True)),
         hits=Share(len(found), len(labelled)),
+        files=len({one.target for one in found}),
         before=_answered(floored, evaluation.controls, floored.own()),
         after=_answered(floored, evaluation.controls, values),
     )

@@ -74,7 +74,7 @@ def diagnose(
 
     from workbench_plugins.diagnose import diagnosis
 
-    if (path := target or unwanted) is None or (target and unwanted):
+    if (target is None) == (unwanted is None):
         raise InputError(
             "A diagnosis is about one file.", "Give --target FILE for a missing one, or --unwanted FILE."
         )
@@ -85,8 +85,9 @@ def diagnose(
     questions = _labels(labels, where.memory)
     with where.opened(pipeline) as opened:
         trials = diagnosis.Trials(rechunk, configured_name(name))
-        ask = diagnosis.diagnose if target else diagnosis.diagnose_unwanted
-        found = ask(question, pipeline, opened, where.relative(path), questions=questions, trials=trials)
+        ask = diagnosis.diagnose if unwanted is None else diagnosis.diagnose_unwanted
+        path = where.relative(target or unwanted or "")
+        found = ask(question, pipeline, opened, path, questions=questions, trials=trials)
         if case is not None:
             from workbench_plugins.cases.commands import save_diagnosis
 

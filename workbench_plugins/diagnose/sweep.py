@@ -322,11 +322,15 @@ class Sweep(Tabular):
         known_measure(measure)
         return replace(self, measure=str(measure))
 
+    @property
+    def _of_questions(self) -> Answers:
+        count = len(self.questions.questions)
+        return Answers(self.answers.rank[:, :count], self.answers.returned[:, :count])
+
     @cached_property
     def values(self) -> Floats:
         """The measure of each question, shape (settings + 1, questions)."""
-        asked = slice(len(self.questions.questions))
-        rank, returned = self.answers.rank[:, asked], self.answers.returned[:, asked]
+        rank, returned = self._of_questions.rank, self._of_questions.returned
         if self.measure == HITS:
             return (rank > 0).astype(float)
         return measure_table(self.measure, int(returned.max(initial=0)))[rank, returned]
@@ -353,9 +357,8 @@ class Sweep(Tabular):
 
     def judgement(self, place: int) -> Share:
         """The returned files that have a label, of all returned; -1 is the pipeline's own setting."""
-        asked = slice(len(self.questions.questions))
-        right = int((self.answers.rank[place, asked] > 0).sum())
-        return Share(right, int(self.answers.returned[place, asked].sum()))
+        asked = self._of_questions
+        return Share(int((asked.rank[place] > 0).sum()), int(asked.returned[place].sum()))
 
     def with_setting(self, place: int) -> Pipeline:
         """The pipeline at a setting."""

@@ -30,6 +30,7 @@ from workbench.memory.files import SOURCE, FileRules, open_named
 from workbench.memory.guard import bound_queries, check_tables, guarded
 from workbench.memory.index_files import default_index_path
 from workbench.memory.sources import is_sound
+from workbench.memory.store.contract import rebuild_command
 from workbench.memory.store.sqlite.database import (
     CHECKSUM_BYTES,
     WRONG_CHECKSUM,
@@ -204,7 +205,7 @@ def _words_problems(file: Path) -> list[str]:
 
 def _damaged(name: str, problem: str) -> StoreSnapshot:
     """All that is known of an index whose pages are not as they were written."""
-    return _snapshot(name, "ours", REBUILD.format("FOLDER"), (), problems=[problem])
+    return _snapshot(name, "ours", rebuild_command(name), (), problems=[problem])
 
 
 def ours(db: apsw.Connection, name: str) -> StoreSnapshot:
@@ -225,7 +226,7 @@ def ours(db: apsw.Connection, name: str) -> StoreSnapshot:
     return _snapshot(
         name,
         "ours",
-        REBUILD.format(shlex.quote(str(folder)) if folder else "FOLDER"),
+        rebuild_command(name) if folder is None else _rebuild_there(folder, known.get("indexed_as") or ""),
         (
             (row, one.path, one.text, vector_of(found))
             for one, (*_, found, row) in zip(chunks, rows, strict=True)
@@ -252,7 +253,10 @@ def _own_folder(name: str, folder: str, release: str) -> Path | None:
     return Path(folder) if Path(name).resolve() in {one.resolve() for one in places} else None
 
 
-REBUILD = "workbench index {} --rebuild"
+def _rebuild_there(folder: Path, release: str) -> str:
+    return rebuild_command(default_index_path(folder, release), shlex.quote(str(folder)))
+
+
 OUR_CHUNKS = """
     SELECT key, ifnull(path, ''), ifnull(source, ''), start_line, end_line, chunks.text, read_share,
         embedding, chunks.id

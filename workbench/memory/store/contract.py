@@ -10,6 +10,8 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
+import shlex
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import InputError, StorageError
+from workbench.memory.choices import is_default_place
 from workbench.memory.files import GENERAL, FileRules
 from workbench.memory.sources import chunk_id
 from workbench.memory.store.postings import PostingsSource
@@ -106,11 +109,22 @@ class OtherVersionError(InputError):
 
 def damaged(name: object, problem: str) -> DamagedError:
     """The error for a store of that name with other contents than the workbench writes."""
-    server = f"--store '{name}' " if "://" in str(name) else ""
     return DamagedError(
-        f"The index {name} is damaged: {problem}.",
-        f"Build it again: workbench index FOLDER {server}--rebuild",
+        f"The index {name} is damaged: {problem}.", f"Build it again: {rebuild_command(name)}"
     )
+
+
+def rebuild_command(name: object, folder: str = "FOLDER") -> str:
+    """The command that builds the index at a path or an address again; `folder` is quoted for a shell."""
+    text = str(name)
+    release = re.search(r"\.as-(.+)\.sqlite$", text)
+    if "://" in text:
+        which = f" --store {shlex.quote(text)}"
+    elif not is_default_place(Path(text)):
+        which = f" --index {shlex.quote(text)}"
+    else:
+        which = f" --as {release[1]}" if release else ""
+    return f"workbench index {folder}{which} --rebuild"
 
 
 def unknown_row(name: str, row: int) -> InputError:

@@ -34,6 +34,7 @@ from workbench.memory.store.contract import (
     hits_of,
     in_order,
     keyed,
+    rebuild_command,
     settings_in,
     stopped_after,
     unknown_row,
@@ -194,11 +195,14 @@ class Store(IndexStore):
 
     def _check(self) -> None:
         try:
-            ours = self.db.pragma("application_id") == database.APPLICATION_ID
-        except (apsw.NotADBError, apsw.CorruptError):
-            ours = False
+            ours, problem = (
+                self.db.pragma("application_id") == database.APPLICATION_ID,
+                "it is not marked as an index",
+            )
+        except (apsw.NotADBError, apsw.CorruptError) as error:
+            ours, problem = False, f"SQLite cannot read it: {error}"
         if not ours and (is_default_place(self.path) or database.is_marked(self.path)):
-            raise damaged(self.path, "its beginning is not that of a workbench index")
+            raise damaged(self.path, problem)
         if not ours:
             raise InputError(
                 f"{self.path} is not a workbench index.",
@@ -209,7 +213,7 @@ class Store(IndexStore):
             raise OtherVersionError(
                 f"The index {self.path} has schema version {version}; this workbench reads versions "
                 f"{database.WITHOUT_CHECKSUMS} and {database.VERSION}.",
-                "Build it again: workbench index FOLDER --rebuild",
+                f"Build it again: {rebuild_command(self.path)}",
             )
         if database.has_lost_checksums(self.db):
             raise damaged(self.path, "its pages have lost their checksums")
