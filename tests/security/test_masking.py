@@ -25,6 +25,8 @@ from workbench.masking import masked
 from workbench_plugins.agent.arguments import LONGEST_NAME, MOST_ARGUMENTS
 
 MEGABYTE = 1_000_000
+SECONDS = 20
+"""CPU for a megabyte: it needs about one, several on a busy machine, and hours with a loop in a loop."""
 RULES = tomllib.loads((Path(workbench.__file__).parent / "gitleaks.toml").read_text(encoding="utf-8"))[
     "rules"
 ]
@@ -43,11 +45,11 @@ REPEATED = [
 
 
 @pytest.mark.parametrize("pattern", REPEATED, ids=lambda pattern: repr(pattern[:20]))
-def test_a_megabyte_of_one_pattern_is_masked_in_a_second(pattern: str) -> None:
+def test_a_megabyte_of_one_pattern_is_masked_in_seconds(pattern: str) -> None:
     text = pattern * (MEGABYTE // len(pattern.encode()))
     began = time.process_time()
     masked(text)
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < SECONDS
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from workbench_plugins.reproduce.facts import GIVEN, KINDS, Fact, System, given_
 from workbench_plugins.reproduce.judge import proposed
 from workbench_plugins.reproduce.reading import read_report
 from workbench_plugins.reproduce.report_patterns import WORDS
-from workbench_plugins.reproduce.verdicts import NEEDS, STAND_IN, Verdict, verdict_of
+from workbench_plugins.reproduce.verdicts import NEEDS, Verdict, verdict_of
 
 LARGEST = 4_000_000
 """Bytes of a report."""
@@ -32,8 +32,6 @@ MOST_SHOWN = 5
 
 NAMED = ("symptom", "mechanism", "outside")
 """The kinds of facts whose name says more than their words."""
-BEGUN = {NEEDS: "If you know it, or", STAND_IN: "To run the program itself, or if"}
-"""How the line on corrections begins, for the verdicts that are more than a misread fact away."""
 
 Question = Annotated[str, typer.Option(help="The question that fails, where another one was read.")]
 Target = Annotated[str, typer.Option(help="The file that should be in the answer.")]
