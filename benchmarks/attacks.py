@@ -335,7 +335,7 @@ ATTACKS = [
     ),
     Attack(
         "a report of 1 MB of one pattern", written("r.md", "a-" * 500_000), ("reproduce", "r.md"),
-        10, "To correct it",
+        10, "something was misread",
     ),
     Attack(
         "odd spans among good ones", written("s.json", json.dumps(SPANS)), ("runs", "traces", "s.json"),
