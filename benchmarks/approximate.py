@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.speed.corpus import Asked, Corpus
 from benchmarks.speed.ours import RandomEmbedder, documents
 from benchmarks.speed.timing import taken
-from workbench.memory.addresses import server_place
+from workbench.memory.addresses import server_location
 from workbench.memory.index import MemoryIndex
 from workbench.memory.store.contract import Cached, Settings
 from workbench.records import Hits
@@ -46,7 +46,7 @@ def compare(address: str, chunks: int) -> None:
 
 def fill(address: str, corpus: Corpus) -> None:
     """Makes an index of the corpus at an address."""
-    with server_place(address).rebuilding(Settings("random", "1", 384, "lines")) as store:
+    with server_location(address).rebuilding(Settings("random", "1", 384, "lines")) as store:
         for document, passages, vectors in documents(corpus):
             store.replace(document, passages, [Cached(vector, 1.0) for vector in vectors])
 
@@ -54,7 +54,7 @@ def fill(address: str, corpus: Corpus) -> None:
 def answers(address: str, asked: list[Asked]) -> tuple[list[np.ndarray], float]:
     """The rows that each question finds, and the median milliseconds."""
     hits: list[Hits] = []
-    with MemoryIndex(server_place(address).open(), RandomEmbedder()) as index:
+    with MemoryIndex(server_location(address).open(), RandomEmbedder()) as index:
         times = [taken(lambda one=one: hits.append(index.vector(one.vector, LIMIT))).wall for one in asked]
     return [one.rows for one in hits], 1e3 * median(times)
 

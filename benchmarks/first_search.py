@@ -24,7 +24,7 @@ from benchmarks.starting import HERE, took
 from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.opening import open_index
 from workbench.memory.options import Options
-from workbench.memory.store.sqlite.place import words_file
+from workbench.memory.store.sqlite.location import words_file
 from workbench.memory.sync import index_folder
 from workbench_plugins.recommended import stored_passages
 from workbench_plugins.recommended.passage_index import IndexedFile, WordsRead

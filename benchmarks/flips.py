@@ -29,7 +29,7 @@ from workbench.memory.index import MemoryIndex
 from workbench.memory.opening import open_index
 from workbench.memory.options import Options
 from workbench.memory.store.sqlite.database import checksum_vfs
-from workbench.memory.store.sqlite.place import words_file
+from workbench.memory.store.sqlite.location import words_file
 from workbench.memory.sync import index_folder
 from workbench.retrieval.pipeline import search
 from workbench.systems.catalogue import system

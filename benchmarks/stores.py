@@ -26,7 +26,7 @@ from workbench.errors import InputError
 from workbench.measure.measures import Share
 from workbench.measure.paired import HITS, Paired, corrected, paired_values
 from workbench.measure.questions import Question, QuestionSet, check_targets, load_questions
-from workbench.memory.addresses import server_place
+from workbench.memory.addresses import server_location
 from workbench.memory.index import MemoryIndex
 from workbench.memory.opening import open_index
 from workbench.memory.options import Options
@@ -308,7 +308,7 @@ def stores(
             index_folder(
                 path, opened[0][1].embedder, options=Options(store=one)
             )  # every store has the same vectors
-            index = stack.enter_context(MemoryIndex.open(server_place(one)))
+            index = stack.enter_context(MemoryIndex.open(server_location(one)))
             name = index.store.name.partition("://")[0]
             taken = sum(known.startswith(name) for known, _ in opened)
             opened.append((f"{name} {taken + 1}" if taken else name, index))

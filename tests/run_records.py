@@ -74,13 +74,13 @@ def difference(there: Rows, here: Rows) -> str:
     if lacking or added:
         return f"members: only there {_named(lacking)}; only here {_named(added)}"
     for number, (one, other) in enumerate(zip(there, here, strict=True), 1):
-        if one.place != other.place and not _equal(one.score, other.score):
-            return f"order: {one.place} is number {number} there, {other.place} here"
+        if one.location != other.location and not _equal(one.score, other.score):
+            return f"order: {one.location} is number {number} there, {other.location} here"
     for one, other in zip(_paired(there), _paired(here), strict=True):
         if not _equal(one.score, other.score):
-            return f"score: {one.place} has {one.score!r} there, {other.score!r} here"
+            return f"score: {one.location} has {one.score!r} there, {other.score!r} here"
         if one.snippet != other.snippet:
-            return f"snippet: that of {one.place} is another one"
+            return f"snippet: that of {one.location} is another one"
     return ""
 
 
@@ -89,12 +89,12 @@ def _both(there: Sequence[Row], here: Sequence[Row]) -> list[tuple[Sequence[Row]
 
 
 def _places(rows: Rows) -> list[str] | None:
-    return None if rows is None else [row.place for row in rows]
+    return None if rows is None else [row.location for row in rows]
 
 
 def _paired(rows: Sequence[Row]) -> list[Row]:
     """Rows in an order that both lists can be read in; parts of one long line share their place."""
-    return sorted(rows, key=lambda row: (row.place, row.snippet, -row.score))
+    return sorted(rows, key=lambda row: (row.location, row.snippet, -row.score))
 
 
 def _equal(one: float, other: float) -> bool:

@@ -76,7 +76,9 @@ def test_a_search_shows_each_result_and_what_was_dropped_by_which_rule(sample: M
     assert lines[: len(caution)] == caution
     assert lines[len(caution)] == f"6 results of {len(trace.chunks)} candidates, by {trace.system}"
     for place, found in enumerate(trace.results, 1):
-        assert any(line.startswith(f"{place:>2}  {found.score:.3f}  {found.chunk.place}") for line in lines)
+        assert any(
+            line.startswith(f"{place:>2}  {found.score:.3f}  {found.chunk.location}") for line in lines
+        )
     assert re.fullmatch(
         r"Dropped: \d+ by the floor \(.*\), \d+ by the limit \(keep the first 6\)\.", lines[-1]
     )

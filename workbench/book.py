@@ -243,14 +243,14 @@ def search(
     order = np.lexsort((ids, keyword_rank, vector_rank, -scores))
     return [
         Candidate(
-            index.chunks[rows[place]],
+            index.chunks[rows[candidate]],
             match,
-            distance=float(distance[place]),
-            bm25=float(bm25[place]),
-            columns={name: float(column[place]) for name, column in vars(columns).items()},
-            score=float(scores[place]),
+            distance=float(distance[candidate]),
+            bm25=float(bm25[candidate]),
+            columns={name: float(column[candidate]) for name, column in vars(columns).items()},
+            score=float(scores[candidate]),
         )
-        for place in order.tolist()
+        for candidate in order.tolist()
     ]
 
 

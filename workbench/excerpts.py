@@ -51,7 +51,7 @@ def _start(patterns: Sequence[re.Pattern[str]], text: str) -> int:
     """Where the excerpt begins: as near to the first part with the most different words as it can be."""
     found = [(at, _found(patterns, text[at : at + NEAR])) for at in _beginnings(text)]
     most = max(count for _, count in found)
-    first = next(place for place, (_, count) in enumerate(found) if count == most)
+    first = next(number for number, (_, count) in enumerate(found) if count == most)
     if most:
         while found[first + 1 :] and found[first + 1][1] == most:
             first += 1

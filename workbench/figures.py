@@ -275,8 +275,8 @@ def _rows(words: str, numbers: Mapping[str, str], unit: str, bars_a_row: int = 1
         64 + LINE * title(unit).count("<br>") + sum(LINE * count + ROW for count in lines),
         showlegend=False,
     )
-    places = list(range(len(names)))
-    axis = {"tickvals": places, "range": [len(names) - 0.5, -0.5], "showgrid": False, "ticks": ""}
+    ticks = list(range(len(names)))
+    axis = {"tickvals": ticks, "range": [len(names) - 0.5, -0.5], "showgrid": False, "ticks": ""}
     made.update_layout(
         xaxis={"title_text": title(unit), "rangemode": "tozero", "zeroline": True, "zerolinecolor": GREY},
         yaxis=axis | {"ticktext": names},
@@ -314,13 +314,13 @@ def lines(
     made.update_layout(xaxis_title_text=title(x), yaxis_title_text=title(y))
     for label, (low, high) in (bands or {}).items():
         made.add_hrect(low, high, fillcolor=GREY, opacity=0.2, line_width=0, annotation_text=text(label))
-    for place, (name, some) in enumerate(points.items()):
+    for nth, (name, some) in enumerate(points.items()):
         made.add_scatter(
             x=[a for a, _ in some],
             y=[b for _, b in some],
             name=text(name),
             mode="lines+markers",
-            marker={"size": 8, "symbol": SYMBOLS[place % len(SYMBOLS)]},
+            marker={"size": 8, "symbol": SYMBOLS[nth % len(SYMBOLS)]},
             hovertext=[f"{text(name)}<br>{text(x)}: {number(a)}<br>{text(y)}: {number(b)}" for a, b in some],
             hoverinfo="text",
         )
@@ -410,9 +410,9 @@ def ranks(orders: Mapping[str, Sequence[str]], watched: str | None = None) -> Fi
         raise InputError(f"A name stands twice in {twice[0]!r}.", "Give each name one rank.")
     told = (f"{head}: " + ", ".join(order) for head, order in orders.items())
     made = _figure("; ".join(told), 120 + 36 * len(names), showlegend=False)
-    places = {head: {name: place for place, name in enumerate(order, 1)} for head, order in orders.items()}
+    numbers = {head: {name: number for number, name in enumerate(order, 1)} for head, order in orders.items()}
     for name, colour in zip(names, cycle(COLOURS), strict=False):
-        ranked = [places[head].get(name) for head in orders]
+        ranked = [numbers[head].get(name) for head in orders]
         is_watched = name == watched or watched is None
         made.add_scatter(
             x=list(range(len(orders))),
@@ -597,16 +597,16 @@ def _ecdf(made: Figure, groups: Sequence[Group], limit: float | None) -> None:
 
 def _strip(made: Figure, groups: Sequence[Group], limit: float | None) -> None:
     every = np.concatenate([one.values for one in groups])
-    for place, one in enumerate(groups):
+    for number, one in enumerate(groups):
         size = one.values.size
         kept = np.unique(np.linspace(0, size - 1, min(size, MOST_MARKS // 3)).astype(int))
         spread = 0.3 * np.sin(np.arange(kept.size) * 2.4)  # so that marks do not cover each other
         made.add_scatter(
             x=one.values[kept].tolist(),
-            y=(place + spread).tolist(),
+            y=(number + spread).tolist(),
             name=_counted(one, limit),
             mode="markers",
-            marker={"color": one.colour, "size": 8, "symbol": SYMBOLS[place], "opacity": 0.7},
+            marker={"color": one.colour, "size": 8, "symbol": SYMBOLS[number], "opacity": 0.7},
             hovertemplate=f"{one.name}: %{{x:.4g}}<extra></extra>",
         )
     names = [f"{one.name}<br>{min(one.values.size, MOST_MARKS // 3)} of {one.values.size}" for one in groups]
@@ -648,7 +648,7 @@ def evidence(
         440,
     )
     absent = -0.06  # where a leg that did not bring the candidate stands
-    for place, (name, (colour, some)) in reversed([*enumerate(groups.items())]):
+    for nth, (name, (colour, some)) in reversed([*enumerate(groups.items())]):
         if not len(some):
             continue
         kept = np.unique(np.linspace(0, len(some) - 1, min(len(some), 1500)).astype(int))
@@ -660,7 +660,7 @@ def evidence(
             name=f"{name} ({passing[name][0]} of {passing[name][1]} pass)",
             marker={
                 "color": colour,
-                "symbol": SYMBOLS[place],
+                "symbol": SYMBOLS[nth],
                 "size": 7 if name == OTHER else 9,
                 "opacity": 0.65,
             },
@@ -757,9 +757,9 @@ def prices(changes: Mapping[str, tuple[int, int]], unit: str) -> Figure:
     told = {name: f"{number(won)} won, {number(lost)} lost" for name, (won, lost) in changes.items()}
     words = f"{unit}: " + "; ".join(f"{name}: {one}" for name, one in told.items())
     made = _rows(words, told, unit)
-    for place, (colour, sign) in enumerate(((BLUE, 1), (VERMILION, -1))):
+    for nth, (colour, sign) in enumerate(((BLUE, 1), (VERMILION, -1))):
         made.add_bar(
-            x=[sign * pair[place] for pair in changes.values()],
+            x=[sign * pair[nth] for pair in changes.values()],
             y=list(range(len(changes))),
             orientation="h",
             marker_color=colour,
@@ -846,22 +846,22 @@ def memory_map(
 
     `near` are the places of the neighbours in `points`, the nearest first; `axes` name the two directions.
     """
-    told = ", ".join(f"{rank}. {names[place]}" for rank, place in enumerate(near, 1))
+    told = ", ".join(f"{rank}. {names[number]}" for rank, number in enumerate(near, 1))
     made = _figure(f"{len(points)} chunks on a plane. Nearest to the question: {told}", 520, showlegend=True)
     groups = {
-        "chunks": ([place for place in range(len(points)) if place not in near], GREY, 6, 0.5),
+        "chunks": ([number for number in range(len(points)) if number not in near], GREY, 6, 0.5),
         "nearest to the question": (list(near), BLUE, 11, 1.0),
     }
-    for name, (places, colour, size, opacity) in groups.items():
+    for name, (numbers, colour, size, opacity) in groups.items():
         made.add_scatter(
-            x=[points[place][0] for place in places],
-            y=[points[place][1] for place in places],
+            x=[points[number][0] for number in numbers],
+            y=[points[number][1] for number in numbers],
             mode="markers+text" if colour == BLUE else "markers",
             name=name,
-            text=[str(rank) for rank in range(1, len(places) + 1)] if colour == BLUE else None,
+            text=[str(rank) for rank in range(1, len(numbers) + 1)] if colour == BLUE else None,
             textposition="top center",
             marker={"color": colour, "size": size, "opacity": opacity},
-            hovertext=[text(names[place]) for place in places],
+            hovertext=[text(names[number]) for number in numbers],
             hoverinfo="text",
         )
     made.add_scatter(

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-Place = tuple[int, int]
+Span = tuple[int, int]
 """Where something begins and ends in a text."""
 
 LEFT_OUT = "generic-api-key", "curl-auth-header", "curl-auth-user", "kubernetes-secret-yaml", "private-key"
@@ -59,7 +59,7 @@ class Forms(NamedTuple):
     anywhere: list[tuple[list[str], re.Pattern[str]]]
 
 
-def known_keys(text: str, lowered: str) -> Iterator[Place]:
+def known_keys(text: str, lowered: str) -> Iterator[Span]:
     """Where keys of a known form stand; `lowered` is the text in lower case, of the same length.
 
     Places of different forms may repeat and overlap.
@@ -83,9 +83,9 @@ def in_lower_case(text: str) -> str:
     return text.replace("İ", "i").lower()
 
 
-def _whole(found: re.Match[str]) -> Place:
+def _whole(found: re.Match[str]) -> Span:
     """The first group that has something, as gitleaks reads it, or all, up to the end of its word."""
-    number = next((place for place, one in enumerate(found.groups(), start=1) if one), 0)
+    number = next((nth for nth, one in enumerate(found.groups(), start=1) if one), 0)
     rest = _REST.match(found.string, found.end(number))
     return found.start(number), rest.end() if rest else found.end(number)
 
@@ -168,7 +168,7 @@ def _patterns_at(beginning: str, known: dict[str, list[re.Pattern[str]]]) -> lis
 
 
 def _any_of(words: Iterable[str]) -> str:
-    """An expression that finds the longest of the words at a place, and reads each of its letters once."""
+    """An expression that finds the longest of the words at an offset, and reads each of its letters once."""
     following = defaultdict[str, list[str]](list)
     for word in words:
         following[word[:1]].append(word[1:])

@@ -18,7 +18,7 @@ from html import unescape
 from itertools import pairwise
 from urllib.parse import unquote
 
-from workbench.key_forms import Place, in_lower_case, known_keys
+from workbench.key_forms import Span, in_lower_case, known_keys
 
 MASK = "…"
 SECRET_NAME = re.compile(
@@ -134,19 +134,19 @@ def masked(text: str) -> str:
     'http://…@host/v1?key=… said: Incorrect API key provided: …'
     """
     made, end = [], 0
-    for first, last in secret_places(text):
+    for first, last in secret_spans(text):
         made += [text[end:first], MASK]
         end = last
     return "".join([*made, text[end:]])
 
 
-def secret_places(text: str) -> list[Place]:
+def secret_spans(text: str) -> list[Span]:
     """Where the secrets of a text begin and end, in order and without overlap."""
-    found = list(_places(text))
-    plain, places = _undone(text)
+    found = list(_spans(text))
+    plain, offsets = _undone(text)
     if plain != text:
-        found += [(places[first], places[last - 1] + 1) for first, last in _places(plain)]
-    merged: list[Place] = []
+        found += [(offsets[first], offsets[last - 1] + 1) for first, last in _spans(plain)]
+    merged: list[Span] = []
     for first, last in sorted(found):
         if merged and first <= merged[-1][1]:
             merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
@@ -156,24 +156,24 @@ def secret_places(text: str) -> list[Place]:
 
 
 def _undone(text: str) -> tuple[str, Sequence[int]]:
-    """The text without entities, escapes and signs without width, and the place of each character."""
+    """The text without entities, escapes and signs without width, and the offset of each character."""
     text = text.translate(_WIDE)
-    places: Sequence[int] = range(len(text))
+    offsets: Sequence[int] = range(len(text))
     for _ in range(MOST_UNDONE):
         if _ESCAPE.search(text) is None:
             break
-        text, places = _decoded(text, places)
-    return text, places
+        text, offsets = _decoded(text, offsets)
+    return text, offsets
 
 
-def _decoded(text: str, places: Sequence[int]) -> tuple[str, Sequence[int]]:
+def _decoded(text: str, offsets: Sequence[int]) -> tuple[str, Sequence[int]]:
     made, kept, end = [], list[int](), 0
     for found in _ESCAPE.finditer(text):
         said = _meant(found[0])
         made += [text[end : found.start()], said]
-        kept += [*places[end : found.start()], *[places[found.start()]] * len(said)]
+        kept += [*offsets[end : found.start()], *[offsets[found.start()]] * len(said)]
         end = found.end()
-    return "".join([*made, text[end:]]), [*kept, *places[end:]]
+    return "".join([*made, text[end:]]), [*kept, *offsets[end:]]
 
 
 @lru_cache(maxsize=10_000)
@@ -186,7 +186,7 @@ def _meant(escape: str) -> str:
     return chr(int(escape[2:], 16)) if escape.startswith("\\") else ""
 
 
-def _places(text: str) -> Iterator[Place]:
+def _spans(text: str) -> Iterator[Span]:
     lowered = in_lower_case(text)
     yield from _own(text)
     if "private key" in lowered:
@@ -206,7 +206,7 @@ def _places(text: str) -> Iterator[Place]:
     yield from known_keys(text, lowered)
 
 
-def _named(text: str, lowered: str) -> Iterator[Place]:
+def _named(text: str, lowered: str) -> Iterator[Span]:
     """What stands after a name, a header or an option that says that it is secret."""
     for pattern, words in _SHAPED:
         for found in pattern.finditer(text) if any(one in lowered for one in words) else ():
@@ -236,7 +236,7 @@ def _is_random(run: str) -> bool:
     return min(upper, lower) >= 3 and (often or (digits > 0 and changes > 0.42 * len(kinds)))
 
 
-def _private_keys(text: str) -> Iterator[Place]:
+def _private_keys(text: str) -> Iterator[Span]:
     ends, end = [one.end() for one in _END_KEY.finditer(text)], 0
     for begun in _BEGIN_KEY.finditer(text):
         if begun.start() >= end:
@@ -246,7 +246,7 @@ def _private_keys(text: str) -> Iterator[Place]:
             yield begun.start(), end
 
 
-def _in_address(word: str, start: int) -> Iterator[Place]:
+def _in_address(word: str, start: int) -> Iterator[Span]:
     """The credentials, the parameters and the secret paths of an address."""
     if scheme := _SLASHES.search(word):
         begun, rest = start + scheme.end(), word[scheme.end() :]
@@ -267,7 +267,7 @@ def _in_address(word: str, start: int) -> Iterator[Place]:
 _OWN = re.compile(r"(^|_)(API_?KEY|KEY|TOKEN|SECRET|PASSWORD)$")
 
 
-def _own(text: str) -> Iterator[Place]:
+def _own(text: str) -> Iterator[Span]:
     for key in own_keys():
         yield from (one.span() for one in re.finditer(re.escape(key), text))
 

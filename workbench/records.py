@@ -118,7 +118,7 @@ class Chunk:
     read_share: float = 1.0
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Where to look: `memory/a.md:3-17`."""
         return f"{self.path}:{self.start_line}-{self.end_line}"
 
@@ -491,12 +491,12 @@ class Trace(Tabular):
         """The ids of the candidates."""
         return np.array([chunk.id for chunk in self.chunks], np.str_)
 
-    def place_of(self, stage: Stage) -> int:
+    def stage_number(self, stage: Stage) -> int:
         """The index of a stage."""
         # Most often it is this very stage, and comparing stages takes longer than looking for it.
-        same = (place for place, one in enumerate(self.stages) if one is stage)
-        place = next(same, None)
-        return self.stages.index(stage) if place is None else place
+        same = (number for number, one in enumerate(self.stages) if one is stage)
+        number = next(same, None)
+        return self.stages.index(stage) if number is None else number
 
     def candidate(self, row: int) -> Candidate:
         """The candidate in row `row` of the columns."""
@@ -509,22 +509,22 @@ class Trace(Tabular):
 
     def drop(self, row: int) -> Drop | None:
         """Why the candidate in this row was dropped; None for a result."""
-        place = int(self.dropped[row])
-        if place == KEPT:
+        number = int(self.dropped[row])
+        if number == KEPT:
             return None
-        cut = self.cutoffs[place]
-        return Drop(self.stages[place], cut.kind, tuple(one.compared(row) for one in cut.thresholds))
+        cut = self.cutoffs[number]
+        return Drop(self.stages[number], cut.kind, tuple(one.compared(row) for one in cut.thresholds))
 
     @property
     def candidates(self) -> list[Candidate]:
         """Every candidate in order, dropped ones included."""
-        return [self._candidate(int(row), place) for place, row in enumerate(self.order, 1)]
+        return [self._candidate(int(row), position) for position, row in enumerate(self.order, 1)]
 
     @property
     def results(self) -> list[Candidate]:
         """The candidates that no stage dropped, best first: the answer."""
-        places = enumerate(self.order.tolist(), 1)
-        return [self._candidate(row, place) for place, row in places if self.dropped[row] == KEPT]
+        positions = enumerate(self.order.tolist(), 1)
+        return [self._candidate(row, position) for position, row in positions if self.dropped[row] == KEPT]
 
     def paths(self) -> list[str]:
         """The files of the results, each once, in the order of their best chunk."""
@@ -545,13 +545,13 @@ class Trace(Tabular):
             of = counted(len(self.chunks), "candidate")
             return f"{counted(results, 'result')} of {of}, by {self.system}"
         best = self.candidates[0]
-        return f"Nothing returned. The first in order was {best.chunk.place}: {best.reason}."
+        return f"Nothing returned. The first in order was {best.chunk.location}: {best.reason}."
 
     def view(self) -> list[Part]:
         """The answer as a search engine gives it, what was dropped, and folded the numbers of everything."""
         parts: list[Part] = [*self.cautions, Line(self.headline, "bold"), *self.notes]
-        for place, found in enumerate(self.results, 1):
-            parts += self._result_parts(place, found)
+        for rank, found in enumerate(self.results, 1):
+            parts += self._result_parts(rank, found)
         parts += [line for line in (self.empty_legs, self.dropped_line) if line]
         folds: list[Part] = [Fold("The numbers of the results", self.numbers())]
         every = self.candidates
@@ -561,11 +561,11 @@ class Trace(Tabular):
             folds.append(Fold(f"{some} {len(every)} candidates and their fates", [table]))
         return [*parts, *folds]
 
-    def _result_parts(self, place: int, found: Candidate) -> list[Part]:
-        """A result: its number, its score, where it is, below which heading, and two lines of its text."""
+    def _result_parts(self, rank: int, found: Candidate) -> list[Part]:
+        """A result: its rank, its score, where it is, below which heading, and two lines of its text."""
         above, text = excerpt(found.chunk.body, self.question, indent=4)
-        head = f"{place:>2}  {found.score:.3f}  {found.chunk.place}"
-        marks = [(head.index(found.chunk.place), len(head))]
+        head = f"{rank:>2}  {found.score:.3f}  {found.chunk.location}"
+        marks = [(head.index(found.chunk.location), len(head))]
         return [Excerpt(f"{head}  {above}".rstrip(), marks, lines=1, whole=len(head)), text]
 
     @property
@@ -587,7 +587,7 @@ class Trace(Tabular):
     @property
     def dropped_line(self) -> str:
         """How many candidates each stage dropped, and by what rule; empty if none was dropped."""
-        counts = Counter(self.stages[place].description for place in sorted(self.dropped) if place != KEPT)
+        counts = Counter(self.stages[number].description for number in sorted(self.dropped) if number != KEPT)
         told = []
         for description, count in counts.items():
             name, _, rule = description.partition(": ")
@@ -625,7 +625,7 @@ class Trace(Tabular):
             (
                 str(rank),
                 *(_number(found.numbers[name], pattern) for name, pattern in patterns.items()),
-                found.chunk.place,
+                found.chunk.location,
                 shorten(found.chunk.body, BEGINNING, placeholder="…"),
                 *((found.fate.value, found.reason) if fates else ()),
             )
@@ -640,8 +640,8 @@ class Trace(Tabular):
         """One line per candidate: its score, and the parts that have names of their own."""
         shown = [self.ranked_by, *self._named_parts]
         rows = [
-            (str(place), *(_number(found.numbers[name], ".3f") for name in shown), found.chunk.place)
-            for place, found in enumerate(candidates, 1)
+            (str(rank), *(_number(found.numbers[name], ".3f") for name in shown), found.chunk.location)
+            for rank, found in enumerate(candidates, 1)
         ]
         return Table("", [*numbers("#", *map(self._head, shown)), Column("chunk", "whole")], rows)
 
@@ -678,24 +678,26 @@ class Trace(Tabular):
     def outcome_lines(self) -> list[str]:
         """How many candidates each stage dropped, in the stages' order, and how near an empty answer came."""
         candidates = self.candidates
-        dropped = Counter(self.stages[place].description for place in sorted(self.dropped) if place != KEPT)
+        dropped = Counter(
+            self.stages[number].description for number in sorted(self.dropped) if number != KEPT
+        )
         lines = [f"{count} dropped by the {description}" for description, count in dropped.items()]
         if not candidates:
             return ["Nothing found: no leg brought a candidate."]
         if self.results:
             return lines
         best = candidates[0]
-        return ["Nothing returned.", *lines, f"The first in order was {best.chunk.place}: {best.reason}."]
+        return ["Nothing returned.", *lines, f"The first in order was {best.chunk.location}: {best.reason}."]
 
     def observations(self) -> Table:
         """One row for each candidate, in order; `CANDIDATES` are the first columns."""
         rows = []
         for one in self.candidates:
             chunk, drop = one.chunk, one.drop
-            place = [self.question, self.system, one.position, chunk.path, chunk.start_line, chunk.end_line]
+            head = [self.question, self.system, one.position, chunk.path, chunk.start_line, chunk.end_line]
             fate = [chunk.source, chunk.id, one.fate.value, drop is None]
             why = [drop.stage.slot, one.reason] if drop else [None, None]
-            rows.append([*place, *fate, *why, chunk.read_share, chunk.text, *one.numbers.values()])
+            rows.append([*head, *fate, *why, chunk.read_share, chunk.text, *one.numbers.values()])
         return tidy({**CANDIDATES, **dict.fromkeys(self.columns, "float64")}, rows)
 
     def as_json(self) -> dict[str, Any]:

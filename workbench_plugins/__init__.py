@@ -8,9 +8,9 @@ The one module beside the folders, `rerank`, is what several features share.
 from __future__ import annotations
 
 
-def rows(place: str, names: str) -> dict[str, str]:
+def rows(target: str, names: str) -> dict[str, str]:
     """One row for each of the names, which blanks separate; all are things of one tuple."""
-    return dict.fromkeys(names.split(), place)
+    return dict.fromkeys(names.split(), target)
 
 
 ROWS: dict[str, dict[str, str]] = {

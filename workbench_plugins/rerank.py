@@ -92,12 +92,12 @@ class Rerank(
         return self.fused.ties
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
-        place = fused_places(trace, self.fused)
-        first = np.argsort(np.where(trace.dropped == KEPT, place, np.inf), kind="stable")
+        ranks = fused_ranks(trace, self.fused)
+        first = np.argsort(np.where(trace.dropped == KEPT, ranks, np.inf), kind="stable")
         asked = first[: min(self.count, int((trace.dropped == KEPT).sum()))]
         raw = np.full(trace.rows.size, np.nan)
         raw[asked] = self._scores(trace, context, asked)
-        return {"rerank_raw": raw, "fused_place": place}
+        return {"rerank_raw": raw, "fused_place": ranks}
 
     def texts(self, trace: Trace, context: Context, asked: Rows) -> list[str]:
         """What the reranker reads of each of these candidates."""
@@ -121,7 +121,7 @@ class Rerank(
         absent = np.full(trace.rows.size, np.nan)
         columns = {
             "rerank_raw": absent,
-            "fused_place": fused_places(trace, self.fused),
+            "fused_place": fused_ranks(trace, self.fused),
             "rerank_score": absent,
         }
         note = f"Not reranked, the fused order is kept: {error.problem}"
@@ -131,11 +131,11 @@ class Rerank(
         return of["rerank_raw"] + 0.0
 
 
-def fused_places(trace: Trace, order: Order = BY_SCORE) -> Floats:
+def fused_ranks(trace: Trace, order: Order = BY_SCORE) -> Floats:
     """Each candidate's place in the fused order, from 1."""
-    places = np.empty(trace.rows.size)
-    places[order.rows(trace)] = np.arange(1.0, trace.rows.size + 1)
-    return places
+    ranks = np.empty(trace.rows.size)
+    ranks[order.rows(trace)] = np.arange(1.0, trace.rows.size + 1)
+    return ranks
 
 
 def reranked_order() -> Order:

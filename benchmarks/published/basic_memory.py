@@ -26,7 +26,7 @@ from workbench.memory.files import content_hash
 from workbench.memory.index import MemoryIndex
 from workbench.memory.index_files import default_index_path
 from workbench.memory.sources import Chunker
-from workbench.memory.store.contract import Cached, IndexPlace, IndexStore, Settings
+from workbench.memory.store.contract import Cached, IndexLocation, IndexStore, Settings
 from workbench.memory.store.sqlite.store import Store
 from workbench.progress import progress_bar
 from workbench.records import Document
@@ -83,7 +83,7 @@ def note_index(
     embedder: Embedder | None = None,
     path: Path | None = None,
     chunker: Chunker | None = None,
-    place: IndexPlace | None = None,
+    place: IndexLocation | None = None,
 ) -> Iterator[MemoryIndex]:
     """An index of notes at `path`, by default in the user's cache folder, or at a new `place` on a server.
 

@@ -16,7 +16,7 @@ from tests.home import Home
 from tests.memory.test_crash import pages_of, room_for
 from workbench.memory.embedding import named
 from workbench.memory.store.sqlite import database
-from workbench.memory.store.sqlite import place as lock
+from workbench.memory.store.sqlite import location as lock
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tests.commands import Run
 from workbench.memory.index_files import default_index_path
 from workbench.memory.options import Options
 from workbench.memory.store.contract import LockedError
-from workbench.memory.store.sqlite.place import alone, words_file
+from workbench.memory.store.sqlite.location import alone, words_file
 from workbench.memory.sync import index_folder
 from workbench.systems.catalogue import indexing
 from workbench_plugins.doctor.commands import known_indexes, remove_index, state

@@ -10,7 +10,7 @@ import pytest
 from tests.contracts.store_contract import SETTINGS, StoreContract
 from tests.milvus import fresh_name
 from tests.postgres import fresh_schema
-from workbench.memory.addresses import server_place
+from workbench.memory.addresses import server_location
 from workbench.memory.store.contract import IndexStore
 from workbench.memory.store.sqlite.store import Store
 
@@ -28,7 +28,7 @@ class TestServers(StoreContract):
     def empty(self, postgres: str, milvus: str, request: pytest.FixtureRequest) -> Iterator[IndexStore]:
         vectors = request.param
         address = fresh_name(milvus) if vectors == "milvus" else fresh_schema(postgres, vectors=vectors)
-        place = server_place(address)
+        place = server_location(address)
         with place.rebuilding(SETTINGS):
             pass
         with place.open() as store:

@@ -51,7 +51,7 @@ def test_what_is_printed_names_each_chunk_and_its_reading(long_note: MemoryIndex
     held = held_file(long_note, "long.md")
     printed = text_of(held.view())
     assert f"long.md is {len(held.chunks)} chunks in the index; the model read all of its text." in printed
-    assert all(one.chunk.place in printed for one in held.chunks)
+    assert all(one.chunk.location in printed for one in held.chunks)
     assert "repeated from the chunk before" in printed
 
 

@@ -42,7 +42,7 @@ def test_one_pair_of_lists_has_eleven_meanings(eleven: Comparison, name: str) ->
     order = next(one for one in eleven.orders if one.engine.name == name)
     groups, places, score, passes = TABLE[name]
     assert [list(group) for group in order.groups] == groups
-    assert order.places("kwonly") == places
+    assert order.ranks("kwonly") == places
     assert order.hit("kwonly").score == pytest.approx(score, abs=5e-5)
     assert order.passes("kwonly") is passes
 

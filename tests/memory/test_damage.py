@@ -15,7 +15,7 @@ from tests.home import Home
 from workbench.errors import InputError, WorkbenchError
 from workbench.memory.index import MemoryIndex
 from workbench.memory.store.contract import DamagedError
-from workbench.memory.store.sqlite.place import words_file
+from workbench.memory.store.sqlite.location import words_file
 from workbench.memory.store.sqlite.store import Store
 from workbench.records import Clause, Query
 from workbench_plugins.doctor.faults import faults

@@ -12,7 +12,7 @@ from tests import world
 from tests.home import Home, Watched
 from tests.processes import process
 from workbench.errors import InputError
-from workbench.memory.store.sqlite import place as builds
+from workbench.memory.store.sqlite import location as builds
 from workbench_plugins.doctor.commands import known_indexes, remove_index
 
 NOTES = {f"memory/n{number}.md": f"note {number} about tea" for number in range(5)}

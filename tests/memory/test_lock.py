@@ -16,10 +16,10 @@ import pytest
 from tests.conftest import PROJECT
 from tests.home import Home
 from workbench.memory.store.contract import LockedError
-from workbench.memory.store.sqlite.place import alone
+from workbench.memory.store.sqlite.location import alone
 
 HOLD = (
-    "import sys, time; from pathlib import Path; from workbench.memory.store.sqlite.place import alone\n"
+    "import sys, time; from pathlib import Path; from workbench.memory.store.sqlite.location import alone\n"
     "with alone(Path(sys.argv[1])): print('held', flush=True); time.sleep(600)"
 )
 

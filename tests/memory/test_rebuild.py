@@ -21,7 +21,7 @@ from workbench.memory.opening import open_index
 from workbench.memory.options import Options
 from workbench.memory.sources import LineChunker
 from workbench.memory.store.contract import DamagedError, UnwritableError
-from workbench.memory.store.sqlite import place as builds
+from workbench.memory.store.sqlite import location as builds
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.sync import index_folder
 

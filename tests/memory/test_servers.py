@@ -19,7 +19,7 @@ from tests.contracts.store_contract import SETTINGS, put, words
 from tests.milvus import fresh_name, refusing
 from tests.postgres import LOCKED_OUT, SECRET, fresh_schema
 from workbench.errors import InputError, StorageError, WorkbenchError
-from workbench.memory.addresses import server_place
+from workbench.memory.addresses import server_location
 from workbench.memory.embedding.local import Embedded, ToyEmbedder
 from workbench.memory.options import Options
 from workbench.memory.store.contract import Cached, IndexStore
@@ -69,7 +69,7 @@ def sync(
 
 
 def paths(address: str) -> set[str]:
-    with server_place(address).open() as store:
+    with server_location(address).open() as store:
         return set(store.stamps())
 
 
@@ -116,7 +116,7 @@ def test_another_model_is_refused_and_the_index_stays(folder: Path, address: str
 
 
 def test_two_processes_do_not_index_at_once(folder: Path, address: str) -> None:
-    with server_place(address).alone(1), pytest.raises(StorageError, match="has been indexing"):
+    with server_location(address).alone(1), pytest.raises(StorageError, match="has been indexing"):
         sync(folder, address, wait=0.05)
 
 
@@ -222,7 +222,7 @@ def test_what_was_stored_before_a_lost_connection_stays_and_the_next_sync_comple
 
 
 def test_an_interrupted_first_index_keeps_its_vectors(folder: Path, in_postgres: str) -> None:
-    place = server_place(in_postgres)
+    place = server_location(in_postgres)
     vector = np.array([1, 0, 0], np.float32)
     with pytest.raises(KeyboardInterrupt), place.rebuilding(SETTINGS) as store:
         _remember_and_stop(store, {"h": Cached(vector, 1.0)})
@@ -280,7 +280,7 @@ def test_a_schema_with_other_tables_is_never_removed(folder: Path, postgres: str
 
 def test_a_query_that_postgresql_cannot_read_leaves_it_usable(folder: Path, in_postgres: str) -> None:
     sync(folder, in_postgres)
-    with server_place(f"{in_postgres}&rank=ts_rank").open() as store, store.reading():
+    with server_location(f"{in_postgres}&rank=ts_rank").open() as store, store.reading():
         with pytest.raises(InputError, match="cannot read the query"):
             store.keyword(Query(expression="& |"), 5)
         assert not store.keyword(words("before\0after"), 5).rows.size
@@ -295,19 +295,19 @@ def test_a_file_that_is_closed_serves_the_next_process(folder: Path, tmp_path: P
     address = f"milvus://{tmp_path}/own.db"
     sync(folder, address)
     asked = (
-        "import sys; from workbench.memory.addresses import server_place\n"
-        "with server_place(sys.argv[1]).open() as store: print(len(store.stamps()))"
+        "import sys; from workbench.memory.addresses import server_location\n"
+        "with server_location(sys.argv[1]).open() as store: print(len(store.stamps()))"
     )
     for _ in range(2):
         ended = subprocess.run([sys.executable, "-c", asked, address], capture_output=True, text=True)
         assert ended.stdout == f"{len(list(folder.rglob('*.md')))}\n", ended.stderr
         assert len(paths(address)) == int(ended.stdout)
-    with server_place(address).open(), server_place(address).open() as store:
+    with server_location(address).open(), server_location(address).open() as store:
         assert store.stamps()
 
 
 def test_a_change_is_seen_as_a_whole_or_not_at_all(folder: Path, in_milvus: str) -> None:
-    place = server_place(in_milvus)
+    place = server_location(in_milvus)
     with place.rebuilding(SETTINGS) as store:
         put(store, "memory/tea.md", "A cup of rooibos tea.")
     with place.open() as reader, place.open() as writer, reader.reading():
@@ -320,14 +320,14 @@ def test_a_change_is_seen_as_a_whole_or_not_at_all(folder: Path, in_milvus: str)
 def test_what_a_dead_process_has_left_is_never_visible_and_is_removed(folder: Path, in_milvus: str) -> None:
     sync(folder, in_milvus)
     before = paths(in_milvus)
-    with server_place(in_milvus).open() as store:
+    with server_location(in_milvus).open() as store:
         assert isinstance(store, MilvusStore)
         store._pinned, store._depth = store.state | {"generation": str(store.generation + 1)}, 1
         put(store, "memory/half.md", "Half a cup of tea.")
         store.delete("memory/tea.md")  # and the process dies here
     assert paths(in_milvus) == before
     assert sync(folder, in_milvus).startswith("0 new, 0 changed, 0 deleted")
-    with server_place(in_milvus).open() as store:
+    with server_location(in_milvus).open() as store:
         assert isinstance(store, MilvusStore)
         assert store.rows(store.collection("chunks"), f"added > {store.generation}", ["id"]) == []
         assert store.keyword(words("rooibos"), 5).rows.size

@@ -145,7 +145,7 @@ def test_a_search_finds_what_was_said_and_where(wren: Path) -> None:
     with opened(wren) as index:
         found = [one.chunk for one in search("brake", openclaw.THREE_FIXES, index).results]
     (chunk,) = (one for one in found if one.source == "sessions")
-    assert chunk.place == "sessions/monday.jsonl:2-4"
+    assert chunk.location == "sessions/monday.jsonl:2-4"
     assert "Assistant: The brake is off the bike hub." in chunk.text
 
 

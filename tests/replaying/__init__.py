@@ -19,7 +19,7 @@ class Unreadable(Exception):  # noqa: N818
 class Row:
     """One result: where it is, its score, and a digest of its snippet where the record has one."""
 
-    place: str
+    location: str
     score: float
     snippet: str = ""
 

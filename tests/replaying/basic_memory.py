@@ -16,7 +16,7 @@ from benchmarks.published.basic_memory import note_index
 from tests.replaying import Answer, Asked, Row, Rows, Unreadable, chosen
 from workbench.contracts import Index
 from workbench.memory.files import content_hash
-from workbench.memory.store.contract import IndexPlace
+from workbench.memory.store.contract import IndexLocation
 from workbench.records import Document, Trace
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.catalogue import system as named
@@ -24,7 +24,7 @@ from workbench_plugins.basic_memory.note_chunkers import BulletChunker, SectionC
 from workbench_plugins.basic_memory.notes import note_of
 from workbench_plugins.basic_memory.pipelines import VECTOR_ONLY, MinSimilarity
 from workbench_plugins.runs.collections import SessionDocument, load
-from workbench_plugins.stores.postgres import PostgresPlace, local_server, parse
+from workbench_plugins.stores.postgres import PostgresLocation, local_server, parse
 
 MODES = ("text", "vector", "hybrid")
 LEAST = 0.3
@@ -85,13 +85,13 @@ class BasicMemoryForm:
 
 
 @contextmanager
-def _server(system: Pipeline) -> Iterator[IndexPlace | None]:
+def _server(system: Pipeline) -> Iterator[IndexLocation | None]:
     """A place on a server of one's own for a system that needs one."""
     if not getattr(system.layout, "server", False):
         yield None
         return
     with local_server() as address:
-        yield PostgresPlace(parse(address))
+        yield PostgresLocation(parse(address))
 
 
 def _text_mode(hybrid: Pipeline) -> Pipeline:

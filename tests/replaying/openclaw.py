@@ -114,7 +114,7 @@ def _recorded(rows: Any) -> Rows:
 def _row(one: Candidate) -> Row:
     text = one.chunk.snippet.strip(BLANKS)
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:DIGITS]
-    return Row(one.chunk.place, one.score, digest)
+    return Row(one.chunk.location, one.score, digest)
 
 
 def _clock(record: Mapping[str, Any]) -> str:

@@ -87,7 +87,7 @@ WRITING = re.compile(
 WRITERS = {
     "workbench/cli/lab.py": "settings in a temporary folder",
     "workbench/memory/files.py": "`replaced` itself",
-    "workbench/memory/store/sqlite/place.py": "the number of the process in a lock file",
+    "workbench/memory/store/sqlite/location.py": "the number of the process in a lock file",
     "workbench_plugins/calibrate/calibration_file.py": "a file that must not exist",
     "workbench_plugins/cases/released/basic_memory.py": "a temporary home",
     "workbench_plugins/cases/released/confirming.py": "notes in a temporary folder",

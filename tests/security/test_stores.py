@@ -20,7 +20,7 @@ from workbench.errors import InputError, StorageError, WorkbenchError
 from workbench.memory.embedding.local import ToyEmbedder
 from workbench.memory.options import Options
 from workbench.memory.store.contract import DamagedError, LockedError
-from workbench.memory.store.sqlite.place import alone
+from workbench.memory.store.sqlite.location import alone
 from workbench.memory.sync import index_folder
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import search

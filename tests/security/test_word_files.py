@@ -12,7 +12,7 @@ import pytest
 from tests import world
 from tests.commands import Run
 from workbench.memory.store.sqlite.database import checksum_vfs
-from workbench.memory.store.sqlite.place import words_file
+from workbench.memory.store.sqlite.location import words_file
 
 ENDLESS = "WITH RECURSIVE a (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM a) SELECT"
 DAMAGED = "is damaged: it has other bytes than were written"

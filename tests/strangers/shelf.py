@@ -6,10 +6,10 @@ from pathlib import Path
 import workbench as wb
 from workbench.errors import InputError
 from workbench.memory.addresses import StoreKind
-from workbench.memory.store.sqlite.place import SQLitePlace
+from workbench.memory.store.sqlite.location import SQLiteLocation
 
 
-class ShelfPlace(SQLitePlace):
+class ShelfLocation(SQLiteLocation):
     def __init__(self, address):
         self.address = address
         if not os.environ.get("SHELF"):
@@ -21,4 +21,4 @@ class ShelfPlace(SQLitePlace):
         return self.address
 
 
-wb.register(StoreKind("shelf", ShelfPlace))
+wb.register(StoreKind("shelf", ShelfLocation))

@@ -76,7 +76,7 @@ def test_all_chunks_of_an_entry_have_its_annotations(tmp_path: Path) -> None:
     with built(tmp_path) as index:
         said = annotations_of(index)
         found = {
-            one.place: (one.text, said(one).importance, said(one).projects)
+            one.location: (one.text, said(one).importance, said(one).projects)
             for path in NOTES
             for one in index.chunks(index.rows_of(path))
         }

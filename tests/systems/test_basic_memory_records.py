@@ -74,7 +74,7 @@ def given_by(there: Rows, answers: Sequence[Rows]) -> bool:
     """Whether each recorded row has its score in one answer; they differ in the order of the forms."""
     seen: list[Row] = [row for rows in answers for row in rows or ()]
     return all(
-        any(one.place == row.place and abs(one.score - row.score) <= TOLERANCE for one in seen)
+        any(one.location == row.location and abs(one.score - row.score) <= TOLERANCE for one in seen)
         for row in there or ()
     )
 

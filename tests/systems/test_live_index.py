@@ -191,8 +191,8 @@ def test_re_embedded_it_answers_as_our_own_index_and_says_so(of_large: OpenClaw,
     with re_embedded(of_large, Watched()) as live:
         there, here = (search(QUESTION, SHIPPED, index) for index in (live, toy))
         # A chunk's id names its model, and orders what has the same score.
-        assert {one.chunk.place: one.score for one in there.candidates} == pytest.approx(
-            {one.chunk.place: one.score for one in here.candidates}
+        assert {one.chunk.location: one.score for one in there.candidates} == pytest.approx(
+            {one.chunk.location: one.score for one in here.candidates}
         )
         (remark,) = live.remarks
         assert "its vectors come from openai/text-embedding-3-large; re-embedded with toy" in remark

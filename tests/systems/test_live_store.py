@@ -54,7 +54,7 @@ def opened(openclaw: OpenClaw) -> LiveIndex:
 
 def numbers(trace: Trace) -> list[tuple[str, str, float]]:
     return [
-        (one.chunk.id, one.chunk.place, pytest.approx(one.score, nan_ok=True)) for one in trace.candidates
+        (one.chunk.id, one.chunk.location, pytest.approx(one.score, nan_ok=True)) for one in trace.candidates
     ]
 
 

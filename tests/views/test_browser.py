@@ -315,13 +315,13 @@ def test_a_click_on_a_mark_is_seen_in_the_other_widgets_and_in_python(
     for widget in (explorer, fusion, microscope):
         widget.get_by_role("status").first.wait_for(state="attached")  # all three listen
     explorer.get_by_label("right system").locator(".wb-list li").first.click()
-    fusion.get_by_role("status").filter(has_text=best.place).wait_for()
+    fusion.get_by_role("status").filter(has_text=best.location).wait_for()
     fusion.locator(".wb-figure text").filter(has_text="▸").wait_for()
     microscope.get_by_role("status").filter(has_text="rooibos").wait_for()
     cell = tab.page.locator(".jp-CodeCell").last
     cell.locator(".cm-content").click()
     tab.page.keyboard.press("Control+Enter")
-    cell.get_by_text(f"selected: <Selection: question 'rooibos tea', chunk '{best.place}'").wait_for()
+    cell.get_by_text(f"selected: <Selection: question 'rooibos tea', chunk '{best.location}'").wait_for()
     tab.page.screenshot(path=OUTPUT / "linked.png")
     assert tab.errors == []
 

@@ -95,7 +95,7 @@ def test_the_table_has_every_candidate_with_its_formula_and_fate(explorer: Quest
     assert len(explorer.table.rows) == len(paired_candidates(left, right))
     first = left.candidates[0]
     place, score, fate, *_ = explorer.table.rows[0]
-    assert (place, fate) == (first.chunk.place, "below the floor")
+    assert (place, fate) == (first.chunk.location, "below the floor")
     assert score == f"1. 0.7 × {first.numbers['vector_score']:.4g} + 0.3 × 0 = {first.score:.4g}"
     fates = [row[2] for row in explorer.table.rows]
     assert fates.count("no candidate") == len(explorer.table.rows) - len(left.candidates)

@@ -48,14 +48,14 @@ def test_a_clicked_candidate_is_selected_everywhere_and_in_python(sample: Memory
     assert (explorer.asked_for, explorer.explanations is not None) == (best.chunk.path, True)
     assert fusion.settings["question"] == microscope.settings["question"] == "rooibos tea"
     assert fusion.settings["watch"] == best.chunk.path
-    assert fusion.settings["chunk"] == best.chunk.place
+    assert fusion.settings["chunk"] == best.chunk.location
 
 
 def test_a_click_in_the_fusion_lab_names_the_chunk_of_its_row(sample: MemoryIndex) -> None:
     fusion, explorer = FusionLab(index=sample, question=QUESTION), QuestionExplorer(sample, "rooibos tea")
-    for one in fusion.places[2:4]:
+    for one in fusion.ranking[2:4]:
         fusion.set_state({"chunk": one.id})
-        assert wb.selection.chunk.place == one.id
+        assert wb.selection.chunk.location == one.id
         assert explorer.settings["question"] == QUESTION
         assert explorer.asked_for == wb.selection.file
 

@@ -279,7 +279,7 @@ def test_the_map_shows_the_main_plane_and_names_neighbours_by_cosine(sample: Mem
     found = memory_map(sample, "rooibos tea")
     _, vectors = sample.vectors()
     near = sample.vector(sample.embed("rooibos tea"), 8)
-    assert [one["name"] for one in found["near"]] == [one.place for one in sample.chunks(near.rows)]
+    assert [one["name"] for one in found["near"]] == [one.location for one in sample.chunks(near.rows)]
     chunks, neighbours, question = found["figure"]["data"]
     assert neighbours["hovertext"] == [one["name"] for one in found["near"]]
     assert len(chunks["x"]) + len(neighbours["x"]) == sample.size

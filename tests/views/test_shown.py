@@ -128,7 +128,7 @@ def test_a_trace_folds_all_candidates_with_their_fates(toy: MemoryIndex) -> None
     folded = html[html.rindex("<details>") :]
     assert f"All {len(trace.chunks)} candidates" in folded
     for one in trace.candidates:
-        assert one.chunk.place in folded
+        assert one.chunk.location in folded
     assert "below the floor" in folded
     assert "so the floor drops it" in unescape(folded)
 
@@ -187,5 +187,5 @@ def test_the_picture_of_a_search_says_where_the_file_falls_out(name: str, toy: M
             assert lost == []
             continue
         mine = [one for one in trace.candidates if one.chunk.path == path]
-        drops = [(trace.place_of(one.drop.stage), one.drop.stage.slot) for one in mine if one.drop]
+        drops = [(trace.stage_number(one.drop.stage), one.drop.stage.slot) for one in mine if one.drop]
         assert lost == [max(drops)[1].replace("_", " ") if drops else "candidates"]

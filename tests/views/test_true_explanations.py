@@ -81,7 +81,7 @@ def limits_of(stage: Stage) -> set[float]:
 def check_lines(trace: Trace, verdict: Verdict, lines: Sequence[str]) -> None:
     candidate = verdict.candidate
     assert candidate is not None
-    assert lines[0] == f"{candidate.chunk.place}: {verdict.fate}"
+    assert lines[0] == f"{candidate.chunk.location}: {verdict.fate}"
     assert verdict.fate is (Fate.RETURNED if candidate.drop is None else FATE_OF_KIND[candidate.drop.kind])
     dropping = [line for line in lines if re.search(r": the [a-z ]+ drops it", line)]
     assert len(dropping) == (candidate.drop is not None) + sum("brought back by" in line for line in lines)
@@ -145,7 +145,7 @@ def check_decision(trace: Trace, candidate: Candidate, line: str) -> None:
     compared, _, decision = line.rpartition(": ")
     slot = re.sub(r"^(passes )?the | drops it.*$", "", decision).replace(" ", "_")
     (stage,) = [one for one in trace.stages if one.slot == slot]
-    cutoff = trace.cutoffs[trace.place_of(stage)]
+    cutoff = trace.cutoffs[trace.stage_number(stage)]
     row = trace.chunks.index(candidate.chunk)
     found = list(COMPARED.finditer(compared))
     measured = {one.measure: one for one in cutoff.thresholds}
@@ -175,7 +175,7 @@ def searched_text(index: MemoryIndex, path: str, pipeline: Pipeline, verdict: Ve
 def check_split(verdict: Verdict) -> None:
     """A leg of words split at blanks lacks a word exactly where no piece of the text is this word."""
     for leg_rank in verdict.leg_ranks:
-        assert not set(leg_rank.missing) & set(verdict.chunk.text.split()), verdict.chunk.place
+        assert not set(leg_rank.missing) & set(verdict.chunk.text.split()), verdict.chunk.location
 
 
 def check_found(verdict: Verdict, text: str, trigrams: bool = False) -> None:
@@ -186,7 +186,7 @@ def check_found(verdict: Verdict, text: str, trigrams: bool = False) -> None:
                 continue
             if word.casefold() in text.casefold():  # a part of a word may be there
                 said = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
-                assert not said.search(text), (leg_rank.leg, word, verdict.chunk.place)
+                assert not said.search(text), (leg_rank.leg, word, verdict.chunk.location)
 
 
 def told(explanation: Explanation) -> Mapping[str, list[str]]:
@@ -237,7 +237,7 @@ def test_every_sentence_about_every_file_is_true(
                     text = searched_text(sample, path, pipeline, verdict)
                     check_found(verdict, text, "trigram" in pipeline.name)
                 if verdict.candidate is not None:
-                    check_lines(trace, verdict, lines[verdict.chunk.place])
+                    check_lines(trace, verdict, lines[verdict.chunk.location])
                 else:
                     assert verdict.chunk.id not in found
 

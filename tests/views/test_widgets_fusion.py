@@ -64,7 +64,7 @@ def test_a_method_brings_its_own_weights_and_frees_only_what_it_has() -> None:
 def test_a_slider_changes_the_order_and_all_that_says_it() -> None:
     lab = FusionLab()
     lab.set_state({"vector": 0.0})  # as the page does
-    assert lab.places[0].id == "kwonly"
+    assert lab.ranking[0].id == "kwonly"
     assert "kwonly is first" in lab.sentence
     assert lab.table.rows[0][:2] == ("kwonly", "1")
 
@@ -78,8 +78,8 @@ def test_the_watched_one_is_told() -> None:
 def test_with_an_index_the_lists_and_the_trace_are_those_of_the_question(toy: MemoryIndex) -> None:
     lab = FusionLab(index=toy, question=QUESTION, method="weaviate-relative")
     scores = sorted(one.score for one in lab.trace.candidates)
-    assert sorted(one.score for one in lab.places) == pytest.approx(scores)
-    passing = sum(one.score >= 0.35 for one in lab.places)
+    assert sorted(one.score for one in lab.ranking) == pytest.approx(scores)
+    passing = sum(one.score >= 0.35 for one in lab.ranking)
     assert len(lab.trace.results) == min(6, passing)
     lab.settings = {"question": "disk", "watch": "memory/server.md"}
     assert "memory/server.md" in lab.sentence
@@ -98,7 +98,7 @@ def test_a_watched_file_stays_watched_when_a_question_does_not_bring_it(toy: Mem
 
 def test_a_lab_opens_with_a_floor_that_some_candidate_passes(toy: MemoryIndex) -> None:
     ranks, scores = FusionLab(index=toy, question=QUESTION), FusionLab(method="weaviate-relative")
-    best = ranks.places[0].score
+    best = ranks.ranking[0].score
     assert best / 2 - 0.005 <= ranks.settings["min_score"] <= best / 2 < 0.35
     assert scores.settings["min_score"] == 0.35
     scores.min_score = 0.9
@@ -115,17 +115,17 @@ def test_two_given_lists_have_no_trace() -> None:
 def test_its_code_computes_the_same_scores(toy: MemoryIndex) -> None:
     lab = FusionLab()
     lab.settings = {"method": "qdrant-k2-weighted", "k": 5, "keyword": 0.35}
-    assert [(hit.id, hit.score) for hit in run(lab.code)] == [(one.id, one.score) for one in lab.places]
+    assert [(hit.id, hit.score) for hit in run(lab.code)] == [(one.id, one.score) for one in lab.ranking]
     lab = FusionLab(index=toy, question=QUESTION, method="combmnz")
     hits = run(lab.code, index=toy)
-    assert [(hit.id, hit.score) for hit in hits] == [(one.id, one.score) for one in lab.places]
+    assert [(hit.id, hit.score) for hit in hits] == [(one.id, one.score) for one in lab.ranking]
 
 
 def test_a_question_without_candidates_says_so(toy: MemoryIndex) -> None:
     lab = FusionLab(index=toy, question="tea")
     for question, there in ((" ", False), ("disk", True)):
         lab.settings = {"question": question}
-        assert (lab.places != [], lab.sentence != "Neither list has a candidate.") == (there, there)
+        assert (lab.ranking != [], lab.sentence != "Neither list has a candidate.") == (there, there)
         assert bool(lab.data["lists"]["ids"]) == there
         assert lab.data["of"] == {"question": question}
 
@@ -143,6 +143,6 @@ def test_a_method_whose_formula_has_no_written_form_comes_as_its_numbers() -> No
 
 def test_the_figure_has_the_order_of_each_leg_and_of_the_fusion() -> None:
     lab = FusionLab(watch="kwonly")
-    order = ", ".join(one.id for one in lab.places)
+    order = ", ".join(one.id for one in lab.ranking)
     assert f"rrf-60: {order};" in lab.figure.words
     assert lab.figure.words.startswith("keyword leg: kwonly")

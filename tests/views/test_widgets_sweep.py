@@ -21,14 +21,14 @@ def shown(toy: MemoryIndex) -> SweepMap:
 
 
 def test_the_map_begins_at_the_best_setting_and_says_what_choosing_it_is_worth(shown: SweepMap) -> None:
-    assert shown.place == best(shown.sweep)
-    assert shown.data["told"][str(shown.place)] == shown.sentence
+    assert shown.setting_number == best(shown.sweep)
+    assert shown.data["told"][str(shown.setting_number)] == shown.sentence
     assert "On questions that did not choose" in shown.sentence
 
 
 def test_a_chosen_setting_is_marked_and_compared_with_the_present_one(shown: SweepMap) -> None:
     shown.set_state({"chosen": {"fusion.vector": "0", "floor.floor": "1"}})  # as the page does
-    hits = int(shown.sweep.values[shown.place].sum())
+    hits = int(shown.sweep.values[shown.setting_number].sum())
     assert shown.sentence.startswith(f"fusion.vector 0, floor.floor 1: {hits} of 6 hits")
     assert "no significant difference (6 questions about" in shown.sentence
     assert shown.pipeline["floor"].floor == 1
@@ -36,7 +36,7 @@ def test_a_chosen_setting_is_marked_and_compared_with_the_present_one(shown: Swe
     told = shown.data
     cells = told["figure"]["data"][0]
     assert (len(told["told"]), sum(map(len, cells["z"])), told["of"]) == (30, 30, {})
-    assert told["told"][str(shown.place)] == shown.sentence
+    assert told["told"][str(shown.setting_number)] == shown.sentence
 
 
 def test_a_large_map_asks_for_the_words_of_each_setting(
@@ -45,7 +45,7 @@ def test_a_large_map_asks_for_the_words_of_each_setting(
     monkeypatch.setattr(widgets, "MOST_TOLD", 20)
     shown = SweepMap(THREE_FIXES, AXES, QUESTIONS, toy, link=False)
     shown.settings = {"floor.floor": "1"}
-    assert shown.data["told"] == {str(shown.place): shown.sentence}
+    assert shown.data["told"] == {str(shown.setting_number): shown.sentence}
     assert shown.data["of"] == {"chosen": shown.settings}
 
 
@@ -65,4 +65,7 @@ def test_the_code_gives_the_same_numbers(
     shown.settings = {"fusion.vector": "1"}
     exec(shown.code, {"questions": QUESTIONS, "index": toy})
     found = shown.sweep
-    assert capsys.readouterr().out == f"{found.score(shown.place)} {found.silence(shown.place)}\n"
+    assert (
+        capsys.readouterr().out
+        == f"{found.score(shown.setting_number)} {found.silence(shown.setting_number)}\n"
+    )

@@ -272,8 +272,8 @@ SHOWN = 10
 def comparison_view(traces: Sequence[Trace]) -> list[Part]:
     """The answers to the same question, with one column per system."""
     results = [trace.results for trace in traces]
-    places = range(min(SHOWN, max(map(len, results), default=0)))
-    rows = [(str(place + 1), *(_cell(some, place) for some in results)) for place in places]
+    ranks = range(1, min(SHOWN, max(map(len, results), default=0)) + 1)
+    rows = [(str(rank), *(_cell(some, rank) for some in results)) for rank in ranks]
     table = Table("", [*numbers("#"), *(one_line(trace.system) for trace in traces)], rows)
     empty = (
         f"{trace.system}: nothing returned, of {len(trace.chunks)} candidates"
@@ -295,11 +295,11 @@ def _shared(traces: Sequence[Trace]) -> str:
     return f"{same}; {counted(len(every), 'file')} in every answer."
 
 
-def _cell(results: Sequence[Candidate], place: int) -> str:
-    if place >= len(results):
+def _cell(results: Sequence[Candidate], rank: int) -> str:
+    if rank > len(results):
         return ABSENT
-    found = results[place]
-    return f"{found.score:.3f} {found.chunk.place}"
+    found = results[rank - 1]
+    return f"{found.score:.3f} {found.chunk.location}"
 
 
 SystemName = Annotated[str, typer.Argument(help="The name of a system.")]

@@ -34,18 +34,18 @@ NEXT: Mapping[str, str] = {
 """What to type for a parameter that is missing, by its name."""
 
 
-# Flags where a command has places
+# Flags where a command has arguments
 
 
-def with_places(command: Any, typed: Sequence[str]) -> list[str]:
-    """What was typed, with `-m FOLDER` and `-s SYSTEM` in the places that this command has for them."""
+def with_arguments(command: Any, typed: Sequence[str]) -> list[str]:
+    """What was typed, with `-m FOLDER` and `-s SYSTEM` as the arguments that this command has for them."""
     flags = {flag for one in command.params for flag in one.opts}
-    places = [one.name for one in command.params if one.param_type_name == "argument"]
+    arguments = [one.name for one in command.params if one.param_type_name == "argument"]
     args = list(typed)
-    if flags.isdisjoint(SYSTEM_FLAGS) and any(one in SYSTEMS for one in places):
+    if flags.isdisjoint(SYSTEM_FLAGS) and any(one in SYSTEMS for one in arguments):
         args, systems = _taken(args, SYSTEM_FLAGS)
         args = [*systems, *args]
-    if flags.isdisjoint(MEMORY_FLAGS) and any(one in FOLDERS for one in places):
+    if flags.isdisjoint(MEMORY_FLAGS) and any(one in FOLDERS for one in arguments):
         args, folders = _taken(args, MEMORY_FLAGS)
         args = [*args, *folders]
     return args
@@ -82,7 +82,7 @@ class MeantParser:
 
     def parse_args(self, args: list[str]) -> tuple[dict[str, Any], list[str], list[Any]]:
         """The values by name, the words that have no meaning, and the parameters in order."""
-        values, words, order = self.parser.parse_args(args=with_places(self.command, args))
+        values, words, order = self.parser.parse_args(args=with_arguments(self.command, args))
         return (*_with_words(self.command, dict(values), list(words)), order)
 
 

@@ -71,8 +71,8 @@ def _edit(stages: list[Stage], edit: Edit) -> None:
     slots = [stage.slot for stage in stages]
     stage: Stage | None = edit.content  # type: ignore[assignment]
     if edit.slot in slots:
-        place = slots.index(edit.slot)
-        stages[place : place + 1] = [] if stage is None else [stage]
+        number = slots.index(edit.slot)
+        stages[number : number + 1] = [] if stage is None else [stage]
     elif stage is not None:
         stages.insert(slots.index(edit.before) if edit.before in slots else len(stages), stage)
 
@@ -151,21 +151,21 @@ class Reruns:
     def _run(self, pipeline: Pipeline) -> Trace:
         if pipeline.layout != self.pipeline.layout:
             return run(_fresh(self.question, pipeline), self._context(pipeline))
-        place = _first_difference(self.pipeline, pipeline)
-        trace = self._beginning(place) if place <= _union(self.pipeline) else before(self.base, place)
+        number = _first_difference(self.pipeline, pipeline)
+        trace = self._beginning(number) if number <= _union(self.pipeline) else before(self.base, number)
         changed = trace.with_changes(system=pipeline.name, stages=pipeline.stages)
-        return run(changed, self._context(pipeline), place)
+        return run(changed, self._context(pipeline), number)
 
     def _context(self, pipeline: Pipeline) -> Running:
         index = self.index.laid_out(pipeline.layout)
         return Running(index, self.question, self.pipeline.limit, self.vector)
 
-    def _beginning(self, place: int) -> Trace:
-        """The trace before the stage at `place`, at which there are no candidates yet."""
-        if place not in self._beginnings:
+    def _beginning(self, number: int) -> Trace:
+        """The trace before stage `number`, at which there are no candidates yet."""
+        if number not in self._beginnings:
             fresh = _fresh(self.question, self.pipeline)
-            self._beginnings[place] = run(fresh, self._context(self.pipeline), last=place)
-        return self._beginnings[place]
+            self._beginnings[number] = run(fresh, self._context(self.pipeline), last=number)
+        return self._beginnings[number]
 
 
 def _fresh(question: str, pipeline: Pipeline) -> Trace:
@@ -175,13 +175,13 @@ def _fresh(question: str, pipeline: Pipeline) -> Trace:
 def _first_difference(one: Pipeline, other: Pipeline) -> int:
     pairs = enumerate(zip(one.stages, other.stages, strict=False))
     shorter = min(len(one.stages), len(other.stages))
-    return next((place for place, (mine, theirs) in pairs if mine != theirs), shorter)
+    return next((number for number, (mine, theirs) in pairs if mine != theirs), shorter)
 
 
 def _union(pipeline: Pipeline) -> int:
     """The place of the stage that makes candidates of the hits; before it there are no columns."""
-    places = (place for place, stage in enumerate(pipeline.stages) if isinstance(stage, Union))
-    return next(places, len(pipeline.stages))
+    unions = (number for number, stage in enumerate(pipeline.stages) if isinstance(stage, Union))
+    return next(unions, len(pipeline.stages))
 
 
 MOST_EXACT = 12
@@ -448,18 +448,18 @@ def changes_between(one: Pipeline, other: Pipeline) -> list[tuple[Edit, ...]]:
         )
     while (pair := _dependent(one, parts)) is not None:
         first, second = pair
-        merged = tuple(edit for place in sorted(pair) for edit in parts[place])
-        parts = [part for place, part in enumerate(parts) if place not in pair]
+        merged = tuple(edit for number in sorted(pair) for edit in parts[number])
+        parts = [part for number, part in enumerate(parts) if number not in pair]
         parts.insert(min(first, second), merged)
     return parts
 
 
 def _dependent(one: Pipeline, parts: Sequence[tuple[Edit, ...]]) -> tuple[int, int] | None:
     """Two changes that fit only together; None if any set of the changes fits (checked up to MOST_EXACT)."""
-    places = range(len(parts))
+    numbers = range(len(parts))
     sizes = range(1, len(parts)) if len(parts) <= MOST_EXACT else (1, len(parts) - 1)
     for size in sizes:
-        for some in combinations(places, size):
+        for some in combinations(numbers, size):
             if not _fits(one, parts, some):
                 return _partners(one, parts, some)
     return None
@@ -467,9 +467,9 @@ def _dependent(one: Pipeline, parts: Sequence[tuple[Edit, ...]]) -> tuple[int, i
 
 def _partners(one: Pipeline, parts: Sequence[tuple[Edit, ...]], some: tuple[int, ...]) -> tuple[int, int]:
     """A change of the set that does not fit, and one outside it that makes it fit or comes nearest."""
-    outside = [place for place in range(len(parts)) if place not in some]
+    outside = [number for number in range(len(parts)) if number not in some]
     helps = next((other for other in outside if _fits(one, parts, (*some, other))), outside[0])
-    inside = next((place for place in some if _fits(one, parts, tuple(set(some) - {place}))), some[-1])
+    inside = next((number for number in some if _fits(one, parts, tuple(set(some) - {number}))), some[-1])
     return inside, helps
 
 
@@ -479,7 +479,7 @@ def _fits(one: Pipeline, parts: Sequence[tuple[Edit, ...]], some: Sequence[int])
 
 def _edits(parts: Sequence[tuple[Edit, ...]], some: Iterable[int]) -> list[Edit]:
     """The edits of some changes, in the order of the changes."""
-    return [edit for place in sorted(some) for edit in parts[place]]
+    return [edit for number in sorted(some) for edit in parts[number]]
 
 
 # The value of a set of changes, for each question
@@ -550,12 +550,12 @@ class _Sets:
         """The sum over the questions."""
         return sum(self.per_question(chosen), Fraction())
 
-    def part(self, place: int, share: Fraction, error: float) -> BlamePart:
+    def part(self, number: int, share: Fraction, error: float) -> BlamePart:
         """One change with its share."""
-        alone = frozenset({place})
+        alone = frozenset({number})
         return BlamePart(
-            name=self.names[place],
-            edits=tuple(self.parts[place]),
+            name=self.names[number],
+            edits=tuple(self.parts[number]),
             alone=self.worth(alone) - self.worth(self.none),
             last=self.worth(self.every) - self.worth(self.every - alone),
             share=share,
@@ -564,7 +564,7 @@ class _Sets:
 
     def flips(self) -> Iterator[Flipped]:
         """The questions whose value all changes together have changed."""
-        singles = [self.per_question(frozenset({place})) for place in range(len(self.parts))]
+        singles = [self.per_question(frozenset({number})) for number in range(len(self.parts))]
         pairs = zip(self.per_question(self.none), self.per_question(self.every), strict=True)
         for row, (first, last) in enumerate(pairs):
             if first != last:
@@ -575,7 +575,8 @@ class _Sets:
     def together(self) -> dict[tuple[str, ...], Fraction]:
         """The value of each set that was run, by the names of its changes."""
         return {
-            tuple(self.names[place] for place in sorted(chosen)): self.worth(chosen) for chosen in self.known
+            tuple(self.names[number] for number in sorted(chosen)): self.worth(chosen)
+            for chosen in self.known
         }
 
 
@@ -585,7 +586,7 @@ def _blamed(one: Pipeline, other: Pipeline, parts: Sequence[tuple[Edit, ...]], v
         sets = _Sets(one, parts, value, bar.update)
         shares = exact_shares(count, sets.worth) if exact else drawn_shares(count, sets.worth)
         flips = tuple(sets.flips())
-        made = tuple(sets.part(place, share, error) for place, (share, error) in enumerate(shares))
+        made = tuple(sets.part(number, share, error) for number, (share, error) in enumerate(shares))
     first, last = sets.per_question(sets.none), sets.per_question(sets.every)
     return Blame(
         one=one,
@@ -608,14 +609,14 @@ def _blamed(one: Pipeline, other: Pipeline, parts: Sequence[tuple[Edit, ...]], v
 def exact_shares(count: int, worth: Callable[[Chosen], Fraction]) -> list[tuple[Fraction, float]]:
     """The Shapley value of each of `count` changes, from all sets of them; errors are 0."""
     shares = []
-    for place in range(count):
-        others = [other for other in range(count) if other != place]
+    for number in range(count):
+        others = [other for other in range(count) if other != number]
         share = Fraction()
         for size in range(count):
             weight = Fraction(factorial(size) * factorial(count - size - 1), factorial(count))
             for some in combinations(others, size):
                 chosen = frozenset(some)
-                share += weight * (worth(chosen | {place}) - worth(chosen))
+                share += weight * (worth(chosen | {number}) - worth(chosen))
         shares.append((share, 0.0))
     return shares
 
@@ -630,8 +631,8 @@ def drawn_shares(
     added: list[list[Fraction]] = [[] for _ in range(count)]
     for order in _orders(count, orders):
         pairs = [_added(order, worth), _added(order[::-1], worth)]
-        for place in range(count):
-            added[place].append((pairs[0][place] + pairs[1][place]) / 2)
+        for number in range(count):
+            added[number].append((pairs[0][number] + pairs[1][number]) / 2)
     return [(sum(some, Fraction()) / len(some), _standard_error(some)) for some in added]
 
 
@@ -646,10 +647,10 @@ def _orders(count: int, orders: int) -> Iterator[tuple[int, ...]]:
 
 def _added(order: Sequence[int], worth: Callable[[Chosen], Fraction]) -> dict[int, Fraction]:
     added, chosen, before = {}, frozenset[int](), worth(frozenset())
-    for place in order:
-        chosen |= {place}
+    for number in order:
+        chosen |= {number}
         after = worth(chosen)
-        added[place], before = after - before, after
+        added[number], before = after - before, after
     return added
 
 

@@ -189,7 +189,7 @@ def _constant_hit(one: AskedQuestion, evaluation: Evaluation) -> bool:
 
 def _passing(trace: Trace) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """The candidates that are returned, or that only a limit has dropped."""
-    limits = [place for place, stage in enumerate(trace.stages) if isinstance(stage, Limit)]
+    limits = [number for number, stage in enumerate(trace.stages) if isinstance(stage, Limit)]
     return np.isin(trace.dropped, [KEPT, *limits]) if trace.chunks else np.zeros(0, bool)
 
 

@@ -61,7 +61,7 @@ def compared_numbers(evaluation: Evaluation) -> Compared:
     pipeline = evaluation.pipeline.asking(min_score=evaluation.pipeline.floor)
     cut = deciding_floor(evaluation.pipeline) or deciding_floor(pipeline)
     assert cut
-    place = pipeline.stages.index(cut)
+    number = pipeline.stages.index(cut)
     traces = [*(one.trace for one in evaluation.asked), *evaluation.controls]
     targets = [one.question.target for one in evaluation.asked]
     of_questions = is_of_questions(cut, traces)
@@ -72,7 +72,7 @@ def compared_numbers(evaluation: Evaluation) -> Compared:
             continue
         thresholds = cut.thresholds(trace.columns)
         limits = [float(one.limit) for one in thresholds]
-        reached = (trace.dropped == KEPT) | (trace.dropped >= place)
+        reached = (trace.dropped == KEPT) | (trace.dropped >= number)
         rows = np.stack([np.asarray(one.values, float) for one in thresholds], axis=1)[reached]
         mine = np.array([of_questions or one.path == target for one in trace.chunks])[reached]
         if of_questions:

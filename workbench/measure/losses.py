@@ -110,8 +110,8 @@ def losses_by_stage(evaluation: Evaluation, index: Index) -> StageLosses:
 
 def _cuts(evaluation: Evaluation) -> Sequence[str]:
     """The stages that dropped a candidate of any question, in their order."""
-    places = {place for one in evaluation.asked for place in one.trace.dropped.tolist() if place >= 0}
-    return [evaluation.pipeline.stages[place].description for place in sorted(places)]
+    numbers = {number for one in evaluation.asked for number in one.trace.dropped.tolist() if number >= 0}
+    return [evaluation.pipeline.stages[number].description for number in sorted(numbers)]
 
 
 def _stage_that_lost(asked: AskedQuestion, index: Index) -> str:

@@ -68,9 +68,9 @@ def _qrels_and_run(judged: Sequence[Judged]) -> tuple[list[Any], list[Any]]:
 
     qrels = [Qrel(str(i), id_, 1) for i, one in enumerate(judged) for id_ in one.truth]
     run = [
-        ScoredDoc(str(i), id_, -float(place))
+        ScoredDoc(str(i), id_, -float(rank))
         for i, one in enumerate(judged)
-        for place, id_ in enumerate(one.returned)
+        for rank, id_ in enumerate(one.returned)
     ]
     return qrels, run
 

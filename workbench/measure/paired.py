@@ -135,10 +135,10 @@ def _check_same_questions(before: Evaluation, after: Evaluation) -> None:
             f"{len(after.asked)}: only the same questions can be compared.",
             remedy,
         )
-    for place, (one, other) in enumerate(zip(before.asked, after.asked, strict=True), start=1):
+    for number, (one, other) in enumerate(zip(before.asked, after.asked, strict=True), start=1):
         if (one.question.question, one.question.target) != (other.question.question, other.question.target):
             raise InputError(
-                f"Question {place} differs: “{one.question.question}” (target {one.question.target}) and "
+                f"Question {number} differs: “{one.question.question}” (target {one.question.target}) and "
                 f"“{other.question.question}” (target {other.question.target}).",
                 remedy,
             )
@@ -197,10 +197,10 @@ def holm(ps: Sequence[float]) -> list[float]:
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
     """
-    order = sorted(range(len(ps)), key=lambda place: ps[place])
+    order = sorted(range(len(ps)), key=lambda number: ps[number])
     corrected = [0.0] * len(ps)
     largest = 0.0
-    for left, place in zip(range(len(ps), 0, -1), order, strict=True):
-        largest = max(largest, min(1.0, left * ps[place]))
-        corrected[place] = largest
+    for left, number in zip(range(len(ps), 0, -1), order, strict=True):
+        largest = max(largest, min(1.0, left * ps[number]))
+        corrected[number] = largest
     return corrected

@@ -100,8 +100,8 @@ def load_questions(path: str | os.PathLike[str]) -> QuestionSet:
         return QuestionSet.model_validate(data)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"The question file {path} cannot be used: {place}: {first['msg']}.", FORM) from None
+        field = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"The question file {path} cannot be used: {field}: {first['msg']}.", FORM) from None
 
 
 FORM = (

@@ -181,9 +181,9 @@ def _stated_and_true(evaluation: Evaluation) -> tuple[Floats, Floats]:
 
 def _bins(stated: Floats, truth: Floats, bins: int) -> Iterator[Bin]:
     edges = np.linspace(0, 1, bins + 1)
-    place = np.clip(np.digitize(stated, edges) - 1, 0, bins - 1)
-    for number in np.unique(place).tolist():
-        inside = place == number
+    bin_of = np.clip(np.digitize(stated, edges) - 1, 0, bins - 1)
+    for number in np.unique(bin_of).tolist():
+        inside = bin_of == number
         share = Share(int(truth[inside].sum()), int(inside.sum()))
         yield Bin(float(edges[number]), float(edges[number + 1]), float(stated[inside].mean()), share)
 

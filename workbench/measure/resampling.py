@@ -30,8 +30,8 @@ def by_unit(changes: Floats, units: Sequence[Hashable] | None) -> tuple[Floats, 
     """The sum of the changes of each unit, and its number of questions, in the order of the units."""
     if units is None:
         return changes, np.ones(changes.size)
-    places: dict[Hashable, int] = {}
-    of = np.array([places.setdefault(unit, len(places)) for unit in units])
+    numbers: dict[Hashable, int] = {}
+    of = np.array([numbers.setdefault(unit, len(numbers)) for unit in units])
     if of.size != changes.size:
         raise InputError(
             f"There are {of.size} units for {changes.size} questions.", "Name the unit of each question."

@@ -103,7 +103,7 @@ class Scores(Tabular):
         every = every[np.isfinite(every)]
         step = _round_step(float(np.ptp(every)) / STEPS)
         lowest, highest = np.floor(every.min() / step), np.ceil(every.max() / step)
-        grid = [round(float(place) * step, 12) for place in np.arange(lowest, highest + 1)]
+        grid = [round(float(number) * step, 12) for number in np.arange(lowest, highest + 1)]
         return sorted({*grid, *([self.floor] if np.isfinite(self.floor) else [])})
 
     def hits(self, floor: float) -> int:
@@ -176,7 +176,7 @@ class StagesAgain:
 
     def at(self, floor: float) -> Counts:
         floored = self.pipeline.asking(min_score=floor)
-        first = _place_of_floor(floored)
+        first = _floor_number(floored)
         kept = [self._again(trace, floored, first).dropped == KEPT for trace in self.traces]
         right = [np.count_nonzero(some & mine) for some, mine in zip(kept, self.mine, strict=True)]
         return Counts(np.array(right, np.int64), np.array([some.sum() for some in kept], np.int64))
@@ -240,33 +240,33 @@ def _flat(columns: list[Floats]) -> Floats:
 
 def _cut(evaluation: Evaluation, mine: Sequence[Marks]) -> Cut:
     pipeline = evaluation.pipeline.asking(min_score=evaluation.pipeline.floor)
-    place = _place_of_floor(pipeline)
+    number = _floor_number(pipeline)
     traces = [*(one.trace for one in evaluation.asked), *evaluation.controls]
     mine = [*mine, *(np.zeros(len(trace.chunks), bool) for trace in evaluation.controls)]
-    if all(isinstance(stage, Limit) for stage in pipeline.stages[place + 1 :]):
-        scores = [np.where(_reaches(trace, place), compared(trace, pipeline), np.nan) for trace in traces]
+    if all(isinstance(stage, Limit) for stage in pipeline.stages[number + 1 :]):
+        scores = [np.where(_reaches(trace, number), compared(trace, pipeline), np.nan) for trace in traces]
         orders = [trace.order for trace in traces]
         return FloorAndLimit(
             _rows([column[order] for column, order in zip(scores, orders, strict=True)]),
             _rows([marks[order].astype(float) for marks, order in zip(mine, orders, strict=True)]) == 1,
             int(pipeline.limit),
         )
-    return StagesAgain(pipeline, [before(trace, place) for trace in traces], mine, evaluation.index)
+    return StagesAgain(pipeline, [before(trace, number) for trace in traces], mine, evaluation.index)
 
 
-def _place_of_floor(pipeline: Pipeline) -> int:
+def _floor_number(pipeline: Pipeline) -> int:
     return next(i for i, stage in enumerate(pipeline.stages) if isinstance(stage, MinScore))
 
 
-def _reaches(trace: Trace, place: int) -> Marks:
-    """The candidates that no stage before `place` drops."""
-    reached: Marks = (trace.dropped == KEPT) | (trace.dropped >= place)
+def _reaches(trace: Trace, number: int) -> Marks:
+    """The candidates that no stage before `number` drops."""
+    reached: Marks = (trace.dropped == KEPT) | (trace.dropped >= number)
     return reached
 
 
 def _rows(rows: Sequence[Floats]) -> Floats:
     """Rows of different lengths as one array, padded with NaN."""
     table = np.full((len(rows), max((row.size for row in rows), default=0)), np.nan)
-    for place, row in enumerate(rows):
-        table[place, : row.size] = row
+    for number, row in enumerate(rows):
+        table[number, : row.size] = row
     return table

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from workbench.errors import InputError
 from workbench.memory.embedding.local import Embedder
-from workbench.memory.store.contract import IndexPlace
+from workbench.memory.store.contract import IndexLocation
 from workbench.registry import Registry
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ SCHEME = "://"
 
 @dataclass(frozen=True)
 class StoreKind:
-    """A kind of store: `scheme` begins its addresses, and `place` makes the place of an address."""
+    """A kind of store: `scheme` begins its addresses, and `location` makes the location of an address."""
 
     scheme: str
-    place: Callable[[str], IndexPlace]
+    location: Callable[[str], IndexLocation]
 
     @property
     def name(self) -> str:
@@ -69,8 +69,8 @@ def _beginning(address: str) -> str:
     return address.partition(SCHEME)[0] + SCHEME
 
 
-def server_place(address: str) -> IndexPlace:
-    """The place of an index in a store other than a file.
+def server_location(address: str) -> IndexLocation:
+    """The location of an index in a store other than a file.
 
     Raises InputError for a scheme that no store has, and for an address that cannot be read.
     """
@@ -81,4 +81,4 @@ def server_place(address: str) -> IndexPlace:
             f"No store has addresses that begin with {address.partition(SCHEME)[0][:40]!r}.",
             f"Use one of {', '.join(schemes) or 'none: no store is installed'}.",
         )
-    return store.place(address)
+    return store.location(address)

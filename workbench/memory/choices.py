@@ -42,7 +42,7 @@ def index_home() -> Path:
     return Path(home)
 
 
-def is_default_place(path: Path) -> bool:
+def is_default_path(path: Path) -> bool:
     """Whether the workbench itself gives indexes such a path: a name as `default_index_path` makes them.
 
     What lies there is no other program's file, and no file that the user has named.

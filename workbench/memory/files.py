@@ -38,7 +38,7 @@ class GoneError(InputError):
     """The file does not exist any more."""
 
 
-class Place(NamedTuple):
+class FileLocation(NamedTuple):
     """A folder that is trusted, without a link in its path, and the untrusted names from it to a file."""
 
     trusted: Path
@@ -95,8 +95,8 @@ def memory_root(folder: str | os.PathLike[str]) -> Path:
         ) from None
 
 
-def read_document(place: Place, path: str) -> Document:
-    """The whole file at `place`; `path` is its name in the document and in messages.
+def read_document(location: FileLocation, path: str) -> Document:
+    """The whole file at `location`; `path` is its name in the document and in messages.
 
     Raises InputError for a symbolic link anywhere below the trusted folder, for anything but a plain file,
     for more than 10 MB, for a missing permission, and for a name or text that is not UTF-8; GoneError for a
@@ -104,7 +104,7 @@ def read_document(place: Place, path: str) -> Document:
     """
     if not is_utf8(path):
         raise InputError(f"The file name {path!r} is not UTF-8.", "Rename the file.")
-    with open_plain(place, path) as file:
+    with open_plain(location, path) as file:
         info = settled(file)
         _check_size(info.st_size, path)
         data = file.read(LARGEST_FILE + 1)
@@ -157,18 +157,18 @@ def is_utf8(name: str) -> bool:
 
 
 @contextmanager
-def open_below(place: Place) -> Iterator[BinaryIO]:
+def open_below(location: FileLocation) -> Iterator[BinaryIO]:
     """Opens a plain file for reading, following no link from the trusted folder on.
 
     Raises OSError, with EISDIR for a folder and ENXIO for a pipe, socket or device.
     """
     with ExitStack() as opened:
-        folder = os.open(place.trusted, FOLDER)
+        folder = os.open(location.trusted, FOLDER)
         opened.callback(os.close, folder)
-        for name in place.below[:-1]:
+        for name in location.below[:-1]:
             folder = os.open(name, FOLDER, dir_fd=folder)
             opened.callback(os.close, folder)
-        handle = os.open(place.below[-1], PLAIN_FILE, dir_fd=folder)
+        handle = os.open(location.below[-1], PLAIN_FILE, dir_fd=folder)
         opened.callback(os.close, handle)
         mode = os.fstat(handle).st_mode
         if not stat.S_ISREG(mode):
@@ -177,11 +177,11 @@ def open_below(place: Place) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def open_plain(place: Place, path: str) -> Iterator[BinaryIO]:
+def open_plain(location: FileLocation, path: str) -> Iterator[BinaryIO]:
     """`open_below` with InputError and GoneError in place of OSError; messages call the file `path`."""
     with ExitStack() as opened:
         try:
-            file = opened.enter_context(open_below(place))
+            file = opened.enter_context(open_below(location))
         except OSError as error:
             raise _unreadable(error, path) from None
         yield file
@@ -272,17 +272,17 @@ def extra_paths(root: Path, given: Iterable[str]) -> list[Path]:
     return list(dict.fromkeys(Path(os.path.normpath(root / one)) for one in named if one))
 
 
-def place_of(root: Path, path: str, extra: Iterable[str] = ()) -> Place:
+def location_of(root: Path, path: str, extra: Iterable[str] = ()) -> FileLocation:
     """Where a path of `list_files` lies. Raises InputError for one outside the memory and its extra paths."""
     if not path.startswith("../"):
-        return Place(root, tuple(path.split("/")))
-    place = place_beside(root, Path(os.path.normpath(root / path)), extra)
-    if place is None:
+        return FileLocation(root, tuple(path.split("/")))
+    location = location_in_extra(root, Path(os.path.normpath(root / path)), extra)
+    if location is None:
         raise InputError(f"{path} lies outside the memory and its extra paths.", "Name it with --extra.")
-    return place
+    return location
 
 
-def place_beside(root: Path, file: Path, extra: Iterable[str]) -> Place | None:
+def location_in_extra(root: Path, file: Path, extra: Iterable[str]) -> FileLocation | None:
     """Where an absolute path lies that an extra path allows; None for one that none of them allows.
 
     An extra path is its owner's choice, so links above it are followed. Inside the memory, and from the
@@ -292,7 +292,7 @@ def place_beside(root: Path, file: Path, extra: Iterable[str]) -> Place | None:
         plain = _without_links_above(root, path)
         if file.is_relative_to(plain):
             top = root if plain.is_relative_to(root) else plain.parent
-            return Place(top, file.relative_to(top).parts)
+            return FileLocation(top, file.relative_to(top).parts)
     return None
 
 

@@ -37,27 +37,27 @@ WRONG = (
 
 
 @contextmanager
-def guarded(place: Path, remedy: str) -> Iterator[None]:
+def guarded(path: Path, remedy: str) -> Iterator[None]:
     """Reads a store within the bounds. Raises InputError, with the remedy, for whatever is wrong with it."""
     try:
-        with bounded_memory(LEAST_BYTES + BYTES_A_BYTE * check_plain(place)):
+        with bounded_memory(LEAST_BYTES + BYTES_A_BYTE * check_plain(path)):
             yield
     except MemoryError:
-        raise InputError(f"The store {place} asks for more memory than its size explains.", remedy) from None
+        raise InputError(f"The store {path} asks for more memory than its size explains.", remedy) from None
     except apsw.InterruptError:
-        raise InputError(f"The store {place} takes too long to read.", remedy) from None
+        raise InputError(f"The store {path} takes too long to read.", remedy) from None
     except WRONG as error:
         reason = str(error) or type(error).__name__
-        raise InputError(f"The store {place} cannot be read: {reason:.300}.", remedy) from None
+        raise InputError(f"The store {path} cannot be read: {reason:.300}.", remedy) from None
 
 
-def check_plain(place: Path) -> int:
+def check_plain(file: Path) -> int:
     """The bytes that a file, or the files below a folder, have on the disk; a sparse file has few.
 
     Raises ValueError for anything but plain files and folders, such as a named pipe, also beside a SQLite
     file, for a link within a folder, and for too many files.
     """
-    real = os.path.realpath(place)
+    real = os.path.realpath(file)
     pending, seen, size = [real, *(f"{real}{end}" for end in ("-wal", "-shm", "-journal"))], 0, 0
     while pending:
         path = pending.pop()
@@ -100,9 +100,9 @@ def bounded_memory(more: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
-def bound_queries(db: apsw.Connection, place: Path) -> None:
+def bound_queries(db: apsw.Connection, path: Path) -> None:
     """Bounds the time and the values of the queries of a SQLite file; SQLite then gives an InterruptError."""
-    info = os.stat(place)
+    info = os.stat(path)
     ends = time.monotonic() + LEAST_SECONDS + info.st_blocks * 512 / BYTES_A_SECOND
     db.limit(apsw.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
     db.set_progress_handler(_late(ends), 20_000)

@@ -16,17 +16,17 @@ from numpy.typing import NDArray
 
 from workbench.contracts import Index
 from workbench.errors import InputError, WorkbenchError
-from workbench.memory.choices import check_model, extra_paths_of, is_default_place
+from workbench.memory.choices import check_model, extra_paths_of, is_default_path
 from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import PACKAGED_MODEL, Embedder, LocalEmbedder, local_embedder
 from workbench.memory.embedding.named import remembered
 from workbench.memory.files import SUFFIX, content_hash, memory_root
 from workbench.memory.index_files import default_index_path, differences
 from workbench.memory.sources import Indexing, is_sound, whole_characters
-from workbench.memory.store.contract import IndexPlace, IndexStore, Settings, damaged, rebuild_command
+from workbench.memory.store.contract import IndexLocation, IndexStore, Settings, damaged, rebuild_command
 from workbench.memory.store.postings import K1, B, KeywordPostings, NoPostingsError, PostingsSource
 from workbench.memory.store.scan import Scan
-from workbench.memory.store.sqlite.place import SQLitePlace
+from workbench.memory.store.sqlite.location import SQLiteLocation
 from workbench.memory.unread import Unread, near_target, unread_files, unread_lines
 from workbench.progress import progress
 from workbench.records import Chunk, Document, Hits, Query, Rows, Vector
@@ -176,14 +176,14 @@ class MemoryIndex(OpenIndex):
 
     @classmethod
     def open(
-        cls, place: Path | IndexPlace, embedder: Embedder | None = None, root: Path | None = None
+        cls, location: Path | IndexLocation, embedder: Embedder | None = None, root: Path | None = None
     ) -> MemoryIndex:
-        """The index in a file or another place with `embedder`, or else with the local model that made it.
+        """The index at a location with `embedder`, or else with the local model that made it.
 
         `root` is the memory's folder, if it is known. Raises InputError when there is no index, or when
         `embedder` is not the one that made it.
         """
-        store = (SQLitePlace(place) if isinstance(place, Path) else place).open()
+        store = (SQLiteLocation(location) if isinstance(location, Path) else location).open()
         index = cls(store, opened_embedder(store, embedder))
         index._given, index.root = embedder, root
         return index
@@ -246,7 +246,7 @@ class MemoryIndex(OpenIndex):
         words, file = [str(folder)], Path(self.name)
         if not file.exists():
             words += ["--store", self.name]
-        elif not is_default_place(file):
+        elif not is_default_path(file):
             words += ["--index", self.name]
         words += ["--as", indexing.name]
         if self.model != PACKAGED_MODEL:
@@ -254,7 +254,7 @@ class MemoryIndex(OpenIndex):
         for path in extra_paths_of(folder.resolve(), file):
             words += ["--extra", path]
         remade = default_index_path(folder, indexing.name).exists()
-        return shlex.join(words) + (" --rebuild" if remade or not is_default_place(file) else "")
+        return shlex.join(words) + (" --rebuild" if remade or not is_default_path(file) else "")
 
     @property
     def remarks(self) -> list[str]:
@@ -446,7 +446,7 @@ class MemoryIndex(OpenIndex):
             if not is_sound(one, model):
                 raise damaged(
                     self.store.name,
-                    f"the chunk {one.place} has another text, place or id than it was made with",
+                    f"the chunk {one.location} has another text, place or id than it was made with",
                 )
         return found
 

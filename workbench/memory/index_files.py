@@ -16,7 +16,7 @@ from workbench.memory.embedding.local import reading_of
 from workbench.memory.files import list_files
 from workbench.memory.sources import Indexing, resized, sizes_in
 from workbench.memory.store.contract import IndexStore
-from workbench.memory.store.sqlite.place import SQLitePlace
+from workbench.memory.store.sqlite.location import SQLiteLocation
 
 AS = ".as-"
 """Stands before the release's name in the name of a file that is indexed as a release does it."""
@@ -65,7 +65,7 @@ def _same_files(root: Path, store: IndexStore, indexing: Indexing) -> bool:
 
 def _is_made_so(file: Path, indexing: Indexing) -> bool:
     try:
-        with SQLitePlace(file).open() as store, store.reading():
+        with SQLiteLocation(file).open() as store, store.reading():
             return not differences(store, indexing)
     except WorkbenchError:  # one that cannot be read is none that fits
         return False

@@ -6,13 +6,13 @@ import os
 from pathlib import Path
 
 from workbench.errors import InputError
-from workbench.memory.addresses import SCHEME, Opener, on_a_server, openers, server_place
+from workbench.memory.addresses import SCHEME, Opener, on_a_server, openers, server_location
 from workbench.memory.embedding.local import Embedder
 from workbench.memory.files import memory_root
 from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.memory.index_files import file_to_open
 from workbench.memory.sources import Indexing
-from workbench.memory.store.sqlite.place import SQLitePlace
+from workbench.memory.store.sqlite.location import SQLiteLocation
 
 
 def _open_folder(
@@ -23,10 +23,10 @@ def _open_folder(
             f"--re-embed works on an OpenClaw SQLite file, and {address} is a folder.", "Leave it out."
         )
     root = memory_root(address)
-    place = SQLitePlace(index_path or file_to_open(root))
-    if not place.exists():
-        raise place.missing(address)
-    return MemoryIndex.open(place, embedder, Path(address))
+    location = SQLiteLocation(index_path or file_to_open(root))
+    if not location.exists():
+        raise location.missing(address)
+    return MemoryIndex.open(location, embedder, Path(address))
 
 
 FOLDER = Opener(
@@ -37,10 +37,10 @@ FOLDER = Opener(
 def _open_server(
     address: str, embedder: Embedder | None, index_path: Path | None, re_embed: bool
 ) -> OpenIndex:
-    place = server_place(address)
+    location = server_location(address)
     if re_embed or index_path:
-        raise InputError(f"--index and --re-embed have no effect on {place.name}.", "Leave them out.")
-    return MemoryIndex.open(place, embedder)
+        raise InputError(f"--index and --re-embed have no effect on {location.name}.", "Leave them out.")
+    return MemoryIndex.open(location, embedder)
 
 
 SERVER = Opener(

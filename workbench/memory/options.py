@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.memory.sources import Chunker, DocumentSource, Indexing, LineChunker
-from workbench.memory.store.sqlite.place import WAIT_SECONDS
+from workbench.memory.store.sqlite.location import WAIT_SECONDS
 
 
 @dataclass(frozen=True, kw_only=True)

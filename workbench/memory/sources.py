@@ -20,7 +20,7 @@ from workbench.memory.files import (
     FileRules,
     content_hash,
     list_files,
-    place_of,
+    location_of,
     read_document,
 )
 from workbench.records import Chunk, Document, Passage
@@ -323,7 +323,7 @@ class MemoryFolder:
         return looks((path, f"{self.root}{os.sep}{path}") for path in listed)
 
     def read(self, path: str) -> Document:
-        return read_document(place_of(self.root, path, self.extra), path)
+        return read_document(location_of(self.root, path, self.extra), path)
 
     def cut(self, document: Document, chunker: Chunker) -> list[Passage]:
         cut = chunker_of_file(chunker, document.path).chunk(document.text)

@@ -20,7 +20,7 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, Any
 
 from workbench.errors import InputError, Interrupted, WorkbenchError
-from workbench.memory.addresses import server_place
+from workbench.memory.addresses import server_location
 from workbench.memory.choices import Choices, extra_paths_of, remember
 from workbench.memory.embedding import cache as cached_embedding
 from workbench.memory.embedding.cache import embed_through_cache
@@ -50,14 +50,14 @@ from workbench.memory.store.contract import (
     NO_VECTOR,
     Cached,
     DamagedError,
-    IndexPlace,
+    IndexLocation,
     IndexStore,
     OtherVersionError,
     Settings,
     Stamp,
     unwritable,
 )
-from workbench.memory.store.sqlite.place import SQLitePlace
+from workbench.memory.store.sqlite.location import SQLiteLocation
 from workbench.progress import progress
 from workbench.records import Document, Passage
 from workbench.registry import Registry
@@ -138,14 +138,14 @@ def index_folder(
     """
     started = time.perf_counter()
     root, indexing = memory_root(folder), options.indexing
-    place = _place(root, options)
-    with place.alone(options.wait), _vector_source(root, place) as vector_source:
-        beside, every = _sources(root, place, options)
-        embedder = embedder or LocalEmbedder(reading=_reading_for(place, every, rebuild, indexing).reading)
+    location = _location(root, options)
+    with location.alone(options.wait), _vector_source(root, location) as vector_source:
+        beside, every = _sources(root, location, options)
+        embedder = embedder or LocalEmbedder(reading=_reading_for(location, every, rebuild, indexing).reading)
         settings = Settings(embedder.name, embedder.revision, embedder.dimensions, indexing.chunker.name)
         by_name = isinstance(embedder, LocalEmbedder) or getattr(embedder, "remote", False)
         model = embedder.name if by_name and embedder.name != PACKAGED_MODEL else ""
-        first = not place.exists()
+        first = not location.exists()
         work = Work(
             settings=settings,
             embedder=embedder,
@@ -155,10 +155,10 @@ def index_folder(
             options=options,
             first=first,
             vector_source=vector_source,
-            in_file=isinstance(place, SQLitePlace),
+            in_file=isinstance(location, SQLiteLocation),
         )
         try:
-            _rebuild(place, work) if rebuild or first else _update(place, work)
+            _rebuild(location, work) if rebuild or first else _update(location, work)
         except KeyboardInterrupt:
             raise Interrupted(work.kept()) from None
     work.summary.seconds = time.perf_counter() - started
@@ -174,18 +174,18 @@ def usual_reading(
     used, and StorageError for an index that cannot be read.
     """
     root = memory_root(folder)
-    place = _place(root, options)
-    _, every = _sources(root, place, options)
-    return _reading_for(place, every, rebuild, options.indexing)
+    location = _location(root, options)
+    _, every = _sources(root, location, options)
+    return _reading_for(location, every, rebuild, options.indexing)
 
 
 def _reading_for(
-    place: IndexPlace, every: Sequence[DocumentSource], rebuild: bool, indexing: Indexing
+    location: IndexLocation, every: Sequence[DocumentSource], rebuild: bool, indexing: Indexing
 ) -> UsualReading:
     if indexing.reading:
         return UsualReading(reading_named(indexing.reading), kept=True)
-    if place.exists() and not rebuild:
-        with place.open() as store:
+    if location.exists() and not rebuild:
+        with location.open() as store:
             kept = reading_of(store.settings.revision)
         if kept is not None:
             return UsualReading(kept, kept=True)
@@ -193,18 +193,18 @@ def _reading_for(
 
 
 def _sources(
-    root: Path, place: IndexPlace, options: Options
+    root: Path, location: IndexLocation, options: Options
 ) -> tuple[tuple[str, ...], tuple[DocumentSource, ...]]:
     """The memory's extra paths, and all sources of its documents."""
-    beside = extra_paths_of(root, Path(place.name)) if options.extra is None else tuple(options.extra)
+    beside = extra_paths_of(root, Path(location.name)) if options.extra is None else tuple(options.extra)
     return beside, (MemoryFolder(root, beside, options.indexing.rules), *options.sources)
 
 
 @contextmanager
-def _vector_source(root: Path, place: IndexPlace) -> Iterator[IndexStore | None]:
+def _vector_source(root: Path, location: IndexLocation) -> Iterator[IndexStore | None]:
     """The folder's index file, whose vectors an index on a server takes; None without a sound one."""
-    file = SQLitePlace(default_index_path(root))
-    if isinstance(place, SQLitePlace) or not file.exists():
+    file = SQLiteLocation(default_index_path(root))
+    if isinstance(location, SQLiteLocation) or not file.exists():
         yield None
         return
     try:
@@ -216,10 +216,10 @@ def _vector_source(root: Path, place: IndexPlace) -> Iterator[IndexStore | None]
         yield opened
 
 
-def _place(root: Path, options: Options) -> IndexPlace:
+def _location(root: Path, options: Options) -> IndexLocation:
     if options.store is not None:
-        return server_place(options.store)
-    return SQLitePlace(options.index_path or file_to_make(root, options.indexing))
+        return server_location(options.store)
+    return SQLiteLocation(options.index_path or file_to_make(root, options.indexing))
 
 
 def outdated(
@@ -316,56 +316,56 @@ class Plan:
     deleted: Sequence[str]
 
 
-def _update(place: IndexPlace, work: Work) -> None:
-    with place.updating() as store, SpooledTemporaryFile(IN_MEMORY) as file:
+def _update(location: IndexLocation, work: Work) -> None:
+    with location.updating() as store, SpooledTemporaryFile(IN_MEMORY) as file:
         staged = Staged(file)
         work = work.in_the_sizes_of(store.settings)
         check_same(store, work.settings)
         known = store.stamps()
-        _check_extra(place, known, work)
+        _check_extra(location, known, work)
         store.made.describe(folder=store.made.folder or work.chosen.memory)
         plan = _planned(work, known, staged)
-        remember(Path(place.name), work.chosen)
+        remember(Path(location.name), work.chosen)
         _carry_out(plan, work, store)
 
 
-def _check_extra(place: IndexPlace, known: Mapping[str, Stamp], work: Work) -> None:
+def _check_extra(location: IndexLocation, known: Mapping[str, Stamp], work: Work) -> None:
     """Raises InputError when the index has notes beside the memory and nobody says where they come from."""
     beside = [one for one, stamp in known.items() if stamp.source == SOURCE and one.startswith("../")]
     if beside and not work.chosen.extra and work.options.extra is None:
         raise InputError(
-            f"The index {place.name} has notes beside the memory (first: {min(beside)}), and the extra paths "
-            "that they come from are not known here.",
+            f"The index {location.name} has notes beside the memory (first: {min(beside)}), and the extra "
+            "paths that they come from are not known here.",
             "Give the paths again with --extra PATH, or leave these notes out with --rebuild.",
         )
 
 
-def _rebuild(place: IndexPlace, work: Work) -> None:
-    _check_sources_stay(place, work)
+def _rebuild(location: IndexLocation, work: Work) -> None:
+    _check_sources_stay(location, work)
     with SpooledTemporaryFile(IN_MEMORY) as file:
         staged = Staged(file)
         plan = _planned(work, {}, staged)
-        with place.rebuilding(work.settings) as store:
+        with location.rebuilding(work.settings) as store:
             store.made.describe(folder=work.chosen.memory)
             _carry_out(plan, work, store)
-            remember(Path(place.name), work.chosen)
+            remember(Path(location.name), work.chosen)
 
 
-def _check_sources_stay(place: IndexPlace, work: Work) -> None:
-    """Raises InputError for a place that holds no index, and for an index of more sources than were given."""
-    lost = _stored_sources(place) - {source.name for source in work.sources}
+def _check_sources_stay(location: IndexLocation, work: Work) -> None:
+    """Raises InputError if it holds no index, or an index of more sources than were given."""
+    lost = _stored_sources(location) - {source.name for source in work.sources}
     if lost:
         raise InputError(
-            f"The index {place.name} also holds {' and '.join(sorted(lost))}, which a rebuild would lose.",
+            f"The index {location.name} also holds {' and '.join(sorted(lost))}, which a rebuild would lose.",
             "Give their folder too (--sessions FOLDER), or make a new index with --index FILE.",
         )
 
 
-def _stored_sources(place: IndexPlace) -> set[str]:
+def _stored_sources(location: IndexLocation) -> set[str]:
     """The names of the sources that the index holds; none for an index that cannot be read."""
     with suppress(DamagedError, OtherVersionError):
-        if place.exists():
-            with place.open() as store, store.reading():
+        if location.exists():
+            with location.open() as store, store.reading():
                 return {stamp.source for stamp in store.stamps().values()}
     return set()
 

@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path, PurePosixPath
 
 from workbench.errors import InputError
-from workbench.memory.files import GENERAL, SUFFIX, TREE, FileRules, list_files, place_of, read_document
+from workbench.memory.files import GENERAL, SUFFIX, TREE, FileRules, list_files, location_of, read_document
 from workbench.safe_text import counted
 
 NOTES = (
@@ -170,7 +170,7 @@ def _other(path: str, root: Path) -> Unread | None:
 def _refused(root: Path, path: str, extra: Iterable[str]) -> Unread | None:
     """Why a file that is listed cannot be read; None for one that can, and only waits to be indexed."""
     try:
-        document = read_document(place_of(root, path, extra), path)
+        document = read_document(location_of(root, path, extra), path)
     except InputError as error:
         return Unread(path, "that cannot be used", f"{error.problem} {error.remedy}", refused=True)
     if not document.text.strip():

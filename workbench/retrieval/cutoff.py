@@ -142,9 +142,9 @@ class Limit(PlainStage, slot="limit"):
 
     def run(self, trace: Trace, context: Context) -> Trace:
         still_in = np.take_along_axis(trace.dropped, trace.order, axis=0) == KEPT
-        places = np.full(trace.dropped.shape, np.nan)
-        np.put_along_axis(places, trace.order, np.where(still_in, still_in.cumsum(axis=0), np.nan), axis=0)
-        threshold = Threshold("place among those left", places, int(self.count), at_most=True)
+        ranks = np.full(trace.dropped.shape, np.nan)
+        np.put_along_axis(ranks, trace.order, np.where(still_in, still_in.cumsum(axis=0), np.nan), axis=0)
+        threshold = Threshold("place among those left", ranks, int(self.count), at_most=True)
         return dropped(trace, self, DropKind.LIMIT, threshold)
 
 
@@ -161,10 +161,10 @@ def dropped(
     thresholds that decided, so an explanation states what was compared. `among` marks the candidates that
     the stage looks at: all of them, unless it says otherwise.
     """
-    place = trace.place_of(stage)
+    number = trace.stage_number(stage)
     passing = np.logical_or.reduce([one.passing for one in thresholds])
     still_in = (trace.dropped == KEPT) if among is None else (trace.dropped == KEPT) & among
     return trace.with_changes(
-        dropped=np.where(still_in & ~passing, place, trace.dropped),
-        cutoffs={**trace.cutoffs, place: Cutoff(kind, thresholds, still_in)},
+        dropped=np.where(still_in & ~passing, number, trace.dropped),
+        cutoffs={**trace.cutoffs, number: Cutoff(kind, thresholds, still_in)},
     )

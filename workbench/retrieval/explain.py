@@ -52,7 +52,7 @@ class Verdict:
             lines += decision_lines(trace, self.candidate)
         if self.chunk.read_share < 1:
             lines.append(f"the model read {self.chunk.read_share:.0%} of this chunk")
-        return [f"{self.chunk.place}: {self.fate}", *(f"  {line}" for line in lines)]
+        return [f"{self.chunk.location}: {self.fate}", *(f"  {line}" for line in lines)]
 
     def way(self, trace: Trace) -> list[str]:
         """The way through the stages in a few lines: its rank in each leg, its score, and what dropped it."""
@@ -63,8 +63,8 @@ class Verdict:
         scores = (step for step in steps(trace, row) if step.column == trace.ranked_by)
         lines += [line for step in scores for line in step.lines(trace.names)]
         dropped = [str(one) for one in decisions(trace, row) if one.outcome is StageOutcome.DROPPED]
-        place = f"position {self.candidate.position} of {len(trace.chunks)} candidates"
-        return [*lines, *dropped[-1:], place]
+        position = f"position {self.candidate.position} of {len(trace.chunks)} candidates"
+        return [*lines, *dropped[-1:], position]
 
     def as_json(self, trace: Trace) -> dict[str, Any]:
         """The chunk with its fate, formulas and ranks; `trace` is that of the search."""
@@ -148,7 +148,7 @@ class Explanation(Shown):
                 *self.trace.cautions,
             ]
         best, others = self.verdicts[0], Counter(one.fate.value for one in self.verdicts[1:])
-        parts.append(best.chunk.place)
+        parts.append(best.chunk.location)
         parts += [hanging(one_line(f"  {line}")) for line in best.way(self.trace)]
         if others:
             told = ", ".join(f"{count} {fate}" for fate, count in others.items())
@@ -168,23 +168,23 @@ class Explanation(Shown):
         """The stages of the search with what left each of them, and where the file is lost."""
         trace, target = self.trace, self.target
         rows = [row for row, one in enumerate(trace.chunks) if one.path == target]
-        drops = [-1 if one.drop is None else trace.place_of(one.drop.stage) for one in trace.candidates]
+        drops = [-1 if one.drop is None else trace.stage_number(one.drop.stage) for one in trace.candidates]
         mine = [drop for drop, one in zip(drops, trace.candidates, strict=True) if one.chunk.path == target]
         marks: dict[str, Mark] = {}
-        for place, stage in enumerate(trace.stages):
-            left = sum(drop < 0 or drop > place for drop in drops)
+        for number, stage in enumerate(trace.stages):
+            left = sum(drop < 0 or drop > number for drop in drops)
             if isinstance(stage, LegStage) and (leg := trace.legs.get(stage.name)):
                 rank = np.fmin.reduce(trace.columns[f"{stage.name}_rank"][rows], initial=np.inf)
                 at = "without the file" if rank == np.inf else f"the file at {rank:.0f}"
                 marks[stage.slot] = Mark("", f"{leg.hits.rows.size} found, {at}")
-            elif isinstance(stage, Union | Limit) or place in drops:
+            elif isinstance(stage, Union | Limit) or number in drops:
                 marks[stage.slot] = Mark("", f"{left} left")
-            if (place == max(mine) and -1 not in mine) if mine else isinstance(stage, Union):
+            if (number == max(mine) and -1 not in mine) if mine else isinstance(stage, Union):
                 marks[stage.slot] = Mark("lost", f"{left} left; the file is lost here")
         if -1 in mine:
             paths = [one.chunk.path for one in trace.results]
-            place = paths.index(target) + 1
-            words = f"{len(paths)} returned; the file at place {place}"
+            rank = paths.index(target) + 1
+            words = f"{len(paths)} returned; the file at place {rank}"
             marks[trace.stages[-1].slot] = Mark("found", words)
         return picture(trace.stages, marks, f"“{trace.question}” in {trace.system}: {target} is {self.fate}")
 
@@ -276,19 +276,19 @@ def _scoped(ranks: list[LegRank], scope: Scope | None, trace: Trace, target: str
     """The ranks of a file's chunks in a leg, with what a scope did to them."""
     if scope is None:
         return ranks
-    outside = "" if scope.lets_pass(target) else scope.places
+    outside = "" if scope.lets_pass(target) else scope.folders
     passing = [int(trace.legs[one.leg].hits.rows.size) for one in ranks]
     return [replace(one, outside=outside, passing=count) for one, count in zip(ranks, passing, strict=True)]
 
 
 def _verdict(trace: Trace, row: int, chunk: Chunk, leg_ranks: tuple[LegRank, ...]) -> Verdict:
-    place = np.flatnonzero(trace.rows == row)
-    if place.size == 0:
+    found = np.flatnonzero(trace.rows == row)
+    if found.size == 0:
         if any(leg_rank.outside for leg_rank in leg_ranks):
             return Verdict(chunk, Fate.FILTERED, None, leg_ranks)
         matched = any(leg_rank.rank is not None for leg_rank in leg_ranks)
         return Verdict(chunk, Fate.BEYOND_POOL if matched else Fate.NO_MATCH, None, leg_ranks)
-    candidate = trace.candidate(int(place[0]))
+    candidate = trace.candidate(int(found[0]))
     return Verdict(chunk, candidate.fate, candidate, leg_ranks)
 
 
@@ -393,10 +393,10 @@ class Decision:
 def decisions(trace: Trace, row: int) -> list[Decision]:
     """What each stage that drops or brings back candidates did with the candidate in `row`, in order."""
     found, was = [], KEPT
-    for place, (stage, moment) in enumerate(zip(trace.stages, trace.moments, strict=False)):
+    for number, (stage, moment) in enumerate(zip(trace.stages, trace.moments, strict=False)):
         if not moment.dropped.size:
             continue
-        now, cutoff = int(moment.dropped[row]), trace.cutoffs.get(place)
+        now, cutoff = int(moment.dropped[row]), trace.cutoffs.get(number)
         if was != KEPT and now == KEPT:
             found.append(Decision(stage, StageOutcome.BROUGHT_BACK))
         elif cutoff is not None and cutoff.applied[row]:

@@ -99,8 +99,8 @@ def exported(pipeline: Pipeline, columns: Mapping[str, Floats]) -> dict[str, Any
     """
     first = first_step(pipeline)
     steps = []
-    for place, stage in enumerate(pipeline.stages[first:], first):
-        late = {name for one in pipeline.stages[place:] for name in one.writes()}
+    for number, stage in enumerate(pipeline.stages[first:], first):
+        late = {name for one in pipeline.stages[number:] for name in one.writes()}
         late -= set(getattr(stage, "observed", ()))
         known = {name: column for name, column in columns.items() if name not in late}
         steps.append(_step(stage, known) | {"slot": stage.slot, "says": symbolic_description(stage)})
@@ -129,26 +129,26 @@ def _step(stage: Stage, known: Mapping[str, Floats]) -> dict[str, Any]:
 
 
 def _mark_parameters(pipeline: Pipeline, first: int, steps: list[dict[str, Any]]) -> None:
-    for place, (stage, one) in enumerate(zip(pipeline.stages[first:], steps, strict=True)):
+    for number, (stage, one) in enumerate(zip(pipeline.stages[first:], steps, strict=True)):
         named = _names(one, "parameter")
         one["parameters"] = {
             name: {
                 "value": value,
                 "span": stage.ranges.get(name, (0, 1)),
-                "here": name in named and _computable(pipeline, first, place, steps),
+                "here": name in named and _computable(pipeline, first, number, steps),
             }
             for name, value in parameters(stage).items()
             if isinstance(value, int | float) and not isinstance(value, bool)
         }
 
 
-def _computable(pipeline: Pipeline, first: int, place: int, steps: list[dict[str, Any]]) -> bool:
+def _computable(pipeline: Pipeline, first: int, number: int, steps: list[dict[str, Any]]) -> bool:
     """Whether no later stage that is only recorded could turn out differently if this one did."""
     legs, stages = legs_of(pipeline.stages), pipeline.stages[first:]
-    if "count" in steps[place] and any(leg.deepest(1) != leg.deepest(9999) for leg in legs):
+    if "count" in steps[number] and any(leg.deepest(1) != leg.deepest(9999) for leg in legs):
         return False
-    moved, decides = set(stages[place].writes()), "column" not in steps[place]
-    for stage, one in zip(stages[place + 1 :], steps[place + 1 :], strict=True):
+    moved, decides = set(stages[number].writes()), "column" not in steps[number]
+    for stage, one in zip(stages[number + 1 :], steps[number + 1 :], strict=True):
         touched = bool(moved.intersection((*stage.reads(), *stage.may_read())))
         # A stage that says itself what it reads may observe the trace and not only texts.
         observes = bool(getattr(stage, "observed", ())) and not _inherits(stage, ColumnStage, "reads")
@@ -194,12 +194,14 @@ def exported_trace(trace: Trace, made: Mapping[str, Any]) -> dict[str, Any]:
     ranks = {f"{leg}_rank" for leg in trace.legs}
     read = sorted((read_columns(steps) | computed | ranks) & trace.columns.keys())
     recorded = {
-        str(place): after
-        for place, one in enumerate(steps)
+        str(number): after
+        for number, one in enumerate(steps)
         if "recorded" in one and (after := _after(trace, steps, one["slot"], kept))
     }
     chunks = [trace.chunks[row] for row in kept]
-    spots = [f"{one.source} {one.place}" for one in chunks] if any("rescued" in one for one in steps) else []
+    spots = (
+        [f"{one.source} {one.location}" for one in chunks] if any("rescued" in one for one in steps) else []
+    )
     return {
         "question": trace.question,
         "columns": {name: _numbers(trace.columns[name][kept]) for name in read},
@@ -221,12 +223,12 @@ def _numbers(column: Floats) -> Any:
 def _after(trace: Trace, steps: list[dict[str, Any]], slot: str, kept: list[int]) -> dict[str, Any] | None:
     """The order and the drops after a step; None if it has changed neither."""
     slots = [stage.slot for stage in trace.stages]
-    place = slots.index(slot)
-    if place >= len(trace.moments):
+    number = slots.index(slot)
+    if number >= len(trace.moments):
         return None
-    before, after = trace.moments[place - 1], trace.moments[place]
+    before, after = trace.moments[number - 1], trace.moments[number]
     if np.array_equal(before.order, after.order) and np.array_equal(before.dropped, after.dropped):
         return None
-    places = {slots.index(one["slot"]): n for n, one in enumerate(steps) if one["slot"] in slots}
+    numbers = {slots.index(one["slot"]): n for n, one in enumerate(steps) if one["slot"] in slots}
     order = [kept.index(one) for one in after.order.tolist() if one in kept]
-    return {"order": order, "dropped": [places.get(one, KEPT) for one in after.dropped[kept].tolist()]}
+    return {"order": order, "dropped": [numbers.get(one, KEPT) for one in after.dropped[kept].tolist()]}

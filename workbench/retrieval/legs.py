@@ -104,8 +104,8 @@ class LegRank:
             return f"{leg}: no match{reason} ({counted(self.matched, 'chunk')} {verb})"
         raw = f"{self.number} {self.raw:.4g}" + (f" of {self.of}" if self.of else "")
         pool = "" if self.brought else f", {self._why_not}"
-        place = f"{leg}: rank {self.rank} of {self.matched}, {raw}{pool}"
-        return place + (f", without a match for {lacks}" if lacks else "")
+        text = f"{leg}: rank {self.rank} of {self.matched}, {raw}{pool}"
+        return text + (f", without a match for {lacks}" if lacks else "")
 
     @property
     def _why_not(self) -> str:
@@ -158,13 +158,13 @@ class LegStage(PlainStage):
 
 
 def _leg_rank(leg: Leg, every: Hits | None, row: int, missing: tuple[str, ...]) -> LegRank:
-    place = [] if every is None else np.flatnonzero(every.rows == row).tolist()
+    found = [] if every is None else np.flatnonzero(every.rows == row).tolist()
     return LegRank(
         leg=leg.name,
-        rank=place[0] + 1 if place else None,
+        rank=found[0] + 1 if found else None,
         matched=every.rows.size if every else 0,
         depth=leg.depth,
-        raw=float(every.raw[place[0]]) if every and place else None,
+        raw=float(every.raw[found[0]]) if every and found else None,
         number=leg.number,
         missing=missing,
     )

@@ -94,9 +94,9 @@ def _check_columns(name: str, stages: Sequence[_Wires]) -> None:
             written[column] = stage.slot
     late = {
         column
-        for place, stage in enumerate(stages)
+        for number, stage in enumerate(stages)
         for column in stage.may_read
-        if any(column in later.writes for later in stages[place + 1 :])
+        if any(column in later.writes for later in stages[number + 1 :])
     }
     if late:
         raise InputError(
@@ -120,7 +120,7 @@ def _used(stages: Sequence[_Wires]) -> set[str]:
 
 @dataclass(frozen=True)
 class Source:
-    """Where a behaviour comes from: what to open to check it."""
+    """Where a behaviour comes from: what to open to check it. `place` names the file, as in our data."""
 
     repository: str
     release: str
@@ -225,8 +225,8 @@ class Pipeline(Shown):
 
     def with_new_stage(self, stage: Stage, before: str) -> Pipeline:
         """This pipeline with `stage` in a slot that it did not have, ahead of the slot `before`."""
-        place = self.stages.index(self[before])
-        return replace(self, stages=(*self.stages[:place], stage, *self.stages[place:]))
+        number = self.stages.index(self[before])
+        return replace(self, stages=(*self.stages[:number], stage, *self.stages[number:]))
 
     def with_changes(self, *changes: Change) -> Pipeline:
         """This pipeline with each change made; its name says which: `openclaw-2026.2.13+or+rrf`."""
@@ -294,7 +294,7 @@ class Pipeline(Shown):
     def __str__(self) -> str:
         """The line of flow, then each stage in words, the changes and the source."""
         layout = [f"  layout: {self.layout.description}"] if self.layout else []
-        steps = [f"  {place}. {stage.description}" for place, stage in enumerate(self.stages, 1)]
+        steps = [f"  {number}. {stage.description}" for number, stage in enumerate(self.stages, 1)]
         changes = [f"  +{change.name}: {change.why}" for change in self.changes]
         return "\n".join([repr(self), *layout, *steps, *changes, f"  source: {self.source}"])
 
@@ -360,16 +360,16 @@ def run(trace: Trace, context: Context, first: int = 0, last: int | None = None)
     return trace.with_changes(moments=tuple(moments))
 
 
-def before(trace: Trace, place: int) -> Trace:
-    """The trace as it was before the stage at `place` ran; at least one stage must have run before it."""
-    moment = trace.moments[place - 1]
-    cutoffs = {index: cutoff for index, cutoff in trace.cutoffs.items() if index < place}
+def before(trace: Trace, number: int) -> Trace:
+    """The trace as it was before stage `number` ran; at least one stage must have run before it."""
+    moment = trace.moments[number - 1]
+    cutoffs = {index: cutoff for index, cutoff in trace.cutoffs.items() if index < number}
     return trace.with_changes(
         columns=moment.columns,
         dropped=moment.dropped,
         order=moment.order,
         cutoffs=cutoffs,
-        moments=trace.moments[:place],
+        moments=trace.moments[:number],
     )
 
 

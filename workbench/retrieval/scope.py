@@ -43,18 +43,21 @@ class Scope(PlainStage, slot="scope"):
     breadth: float = 24
 
     @property
-    def places(self) -> str:
-        """The filter in words."""
+    def folders(self) -> str:
+        """The folders of the filter, in words."""
         return " or ".join(self.where)
 
     @property
     def description(self) -> str:
         if self.breadth >= EVERYTHING:
-            return f"scope: of the chunks in {self.places}, each leg brings its first {self.k:g}"
+            return f"scope: of the chunks in {self.folders}, each leg brings its first {self.k:g}"
         if self.breadth > self.k:
-            return f"scope: each leg looks at {self.breadth:g}, until {self.k:g} of them are in {self.places}"
+            return (
+                f"scope: each leg looks at {self.breadth:g}, until {self.k:g} of them are in {self.folders}"
+            )
         return (
-            f"scope: each leg brings its first {self.breadth:g}, and what is outside {self.places} is dropped"
+            f"scope: each leg brings its first {self.breadth:g}, "
+            f"and what is outside {self.folders} is dropped"
         )
 
     def lets_pass(self, path: str) -> bool:
@@ -74,7 +77,7 @@ class Scope(PlainStage, slot="scope"):
         passing = np.flatnonzero([self.lets_pass(one.path) for one in context.index.chunks(seen)])[:most]
         depth = int(passing[-1]) + 1 if passing.size == most else seen.size
         hits = replace(every, rows=seen[passing], raw=every.raw[passing])
-        return replace(leg, depth=depth, hits=hits, scope=self.places)
+        return replace(leg, depth=depth, hits=hits, scope=self.folders)
 
 
 def scope(k: float, where: str | tuple[str, ...], breadth: float | None = None) -> Scope:

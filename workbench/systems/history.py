@@ -68,8 +68,8 @@ class History:
     def _source(self, release: str, told: dict[str, str]) -> Source:
         repository = told.get("repository", self._data.get("repository", ""))
         note = told.get("note", "").format(**self._notes)
-        place = told.get("place", self._data.get("place", ""))
-        return Source(repository, release, place, told.get("issue", ""), note)
+        location = told.get("place", self._data.get("place", ""))
+        return Source(repository, release, location, told.get("issue", ""), note)
 
     def release(self, name: str, variant: str = "") -> Source:
         """Where a release can be checked, or a variant of it: the file has it as `2026.9.6-trigram`."""

@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from workbench.errors import InputError
-from workbench.memory.files import HEADS, LARGEST_FILE, SUFFIX, TREE, Place, open_below, place_beside
+from workbench.memory.files import (
+    HEADS,
+    LARGEST_FILE,
+    SUFFIX,
+    TREE,
+    FileLocation,
+    location_in_extra,
+    open_below,
+)
 from workbench.retrieval.query import BLANKS
 
 REMEDY = "Give a path as memory_search returns it, such as MEMORY.md or memory/tea.md."
@@ -72,24 +80,24 @@ class MemoryFiles:
         """
         absolute = _absolute(self.root, path)
         name = os.path.relpath(absolute, self.root)
-        place = self._place(absolute, name)
+        location = self._location(absolute, name)
         try:
-            data = _read_below(place)
+            data = _read_below(location)
         except FileNotFoundError:
             raise FileMissingError(name) from None
         except OSError as error:
             raise _refusal(name, error) from None
         return Read(name, data.decode("utf-8", "replace"))
 
-    def _place(self, absolute: Path, name: str) -> Place:
+    def _location(self, absolute: Path, name: str) -> FileLocation:
         if not name.endswith(SUFFIX):
             raise PathRefusedError
         if not name.startswith("..") and self._is_memory(name):
-            return Place(self.root, Path(name).parts)
-        place = place_beside(self.root, absolute, self.extra)
-        if place is None:
+            return FileLocation(self.root, Path(name).parts)
+        location = location_in_extra(self.root, absolute, self.extra)
+        if location is None:
             raise PathRefusedError
-        return place
+        return location
 
     def _is_memory(self, name: str) -> bool:
         if self._is_workspace:
@@ -115,9 +123,9 @@ def _absolute(root: Path, path: str) -> Path:
     return Path("/" + os.path.normpath(root / cleaned).lstrip("/"))
 
 
-def _read_below(place: Place) -> bytes:
+def _read_below(location: FileLocation) -> bytes:
     """The bytes of a plain file. Raises OSError, with EFBIG for more than 10 MB."""
-    with open_below(place) as file:
+    with open_below(location) as file:
         data = file.read(LARGEST_FILE + 1)
     if len(data) > LARGEST_FILE:
         raise OSError(errno.EFBIG, "it has more than 10 MB")

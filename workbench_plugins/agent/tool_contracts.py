@@ -160,11 +160,11 @@ class Contract:
 
     def with_citation(self, row: Answer) -> Answer:
         """The row with its citation, as a field and, unless notes are marked, at the end of its snippet."""
-        place = citation(row["path"], row["startLine"], row["endLine"])
+        cited = citation(row["path"], row["startLine"], row["endLine"])
         if self.quotes:
-            return {**row, "citation": place}
+            return {**row, "citation": cited}
         text = row["snippet"].rstrip(BLANKS) if self._has_status else row["snippet"].strip(BLANKS)
-        return {**row, "snippet": f"{text}\n\nSource: {place}", "citation": place}
+        return {**row, "snippet": f"{text}\n\nSource: {cited}", "citation": cited}
 
     @property
     def _has_status(self) -> bool:

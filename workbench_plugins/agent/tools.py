@@ -432,7 +432,7 @@ def _short_answer(trace: Trace) -> Answer:
         "dropped": {
             "count": len(dropped),
             "by": dict(Counter(stage.description for _, stage in dropped)),
-            "nearest": [{"place": one.chunk.place, "reason": one.reason} for one, _ in dropped[:SHORT]],
+            "nearest": [{"place": one.chunk.location, "reason": one.reason} for one, _ in dropped[:SHORT]],
         },
         "more": "more=true gives every number, and more of the dropped candidates.",
     }

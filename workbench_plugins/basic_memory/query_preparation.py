@@ -197,14 +197,14 @@ def unicode_tokens(text: str) -> list[str]:
     ["don't", 'ask', 'the', '90', 's', 'как']
     """
     text = text.lower()
-    kept = (character if _is_part_of_word(text, place) else " " for place, character in enumerate(text))
+    kept = (character if _is_part_of_word(text, offset) else " " for offset, character in enumerate(text))
     return "".join(kept).split()
 
 
-def _is_part_of_word(text: str, place: int) -> bool:
-    character = text[place]
+def _is_part_of_word(text: str, offset: int) -> bool:
+    character = text[offset]
     if character in APOSTROPHES:
-        around = text[place - 1 : place] + text[place + 1 : place + 2]
+        around = text[offset - 1 : offset] + text[offset + 1 : offset + 2]
         return len(around) == 2 and all(_kind(one) in "LM" for one in around)
     return _kind(character) in "LNM" or character in JOINERS
 

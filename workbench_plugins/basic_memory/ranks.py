@@ -191,7 +191,7 @@ class RankedNotesLayout:
             texts = [self.texts(note_of(document, self.project)) for document in documents]
             rows = [(row, text) for row, (text, *_) in enumerate(texts)]
             rows += [(row, text) for row, (_, *some) in enumerate(texts) for text in some]
-            keys = [f"{documents[row].path}#{place}" for place, (row, _) in enumerate(rows)]
+            keys = [f"{documents[row].path}#{number}" for number, (row, _) in enumerate(rows)]
             table = text_table(index, self.description, keys, [text for _, text in rows], CONFIG)
             grams = [ngrams(text) if self.ngrams else "" for _, text in rows]
             beside = text_table(index, self.description, keys, grams, "simple")

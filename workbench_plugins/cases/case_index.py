@@ -27,7 +27,7 @@ from workbench.memory.embedding.local import (
     local_embedder,
     unit,
 )
-from workbench.memory.files import Place, content_hash, list_files, read_document
+from workbench.memory.files import FileLocation, content_hash, list_files, read_document
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sources import Chunker, LineChunker, chunk_id, chunker_of_file, whole_characters
 from workbench.memory.store.contract import Cached, Settings
@@ -179,11 +179,11 @@ def _vectors(cut: CutNote, case: Case, embedder: CaseEmbedder) -> list[Cached]:
     ]
     answer = embedder.embed(missing, "passage") if missing else None
     made = zip(answer.vectors, answer.read_share.tolist(), strict=True) if answer else iter(())
-    place = f"the note {cut.document.path}"
+    where = f"the note {cut.document.path}"
     return [
         Cached(*next(made))
         if one.vector is None
-        else Cached(unpacked(one.vector, case.model, place), one.read)
+        else Cached(unpacked(one.vector, case.model, where), one.read)
         for one in cut.given_passages
     ]
 
@@ -213,7 +213,7 @@ def read_folder(name: str, folder: Path | None) -> list[CaseNote]:
         raise InputError(f"The folder {name} has more than {MOST_NOTES:,} notes.", "Send fewer notes.")
     notes, size = [], 0
     for path in paths:
-        read = read_document(Place(root, tuple(path.split("/"))), path)
+        read = read_document(FileLocation(root, tuple(path.split("/"))), path)
         notes.append(CaseNote(path=read.path, text=read.text))
         size += len(read.text)
         if size > LARGEST_MEMORY:
@@ -255,10 +255,10 @@ def in_base64(numbers: NDArray[Any]) -> str:
     return base64.b64encode(numbers.tobytes()).decode()
 
 
-def unpacked(written: VectorText, model: CaseModel, place: str) -> Vector:
+def unpacked(written: VectorText, model: CaseModel, where: str) -> Vector:
     """A vector of a case, float32; a vector in float16 is scaled to length 1 again.
 
-    Raises InputError, naming `place`, for text that is not such a vector.
+    Raises InputError, naming `where`, for text that is not such a vector.
     """
     if isinstance(written, str):
         numbers = "float16" if model.vectors == "float16" else "float32"
@@ -267,20 +267,20 @@ def unpacked(written: VectorText, model: CaseModel, place: str) -> Vector:
                 np.float32
             )
         except (binascii.Error, ValueError) as error:
-            raise unusable(place, f"is not base64 of {numbers} numbers: {error}") from None
+            raise unusable(where, f"is not base64 of {numbers} numbers: {error}") from None
         vector = unit(vector[np.newaxis])[0] if numbers == "float16" else vector
     else:
         vector = np.array(written, np.float32)
     if vector.size != model.dimensions:
-        raise unusable(place, f"has {vector.size} numbers, and the model {model.dimensions} dimensions")
+        raise unusable(where, f"has {vector.size} numbers, and the model {model.dimensions} dimensions")
     if not np.isfinite(vector).all() or float(np.abs(vector).max(initial=0)) > 2:
-        raise unusable(place, "is not a unit vector")
+        raise unusable(where, "is not a unit vector")
     return vector
 
 
-def unusable(place: str, problem: str) -> InputError:
+def unusable(where: str, problem: str) -> InputError:
     """The error for a vector that cannot be used."""
-    return InputError(f"The vector of {place} {problem}.", "Write the case again: workbench case new")
+    return InputError(f"The vector of {where} {problem}.", "Write the case again: workbench case new")
 
 
 def cosines_alone(

@@ -101,17 +101,17 @@ class CaseReader(CaseEmbedder):
         )
 
 
-def _unpacked_windows(given: CaseWindows, model: CaseModel, place: str) -> WordsRead:
-    """What `windows_of` gave, for one passage. Raises InputError, naming `place`, for other text."""
-    signs = _rows(given.signs, "u1", packed_width(model.dimensions, 1), place)
-    sizes = _rows(given.sizes, "<f2", 1, place)[:, 0]
-    stretch_sizes = _rows(given.stretch_sizes, "<f2", 1, place)[:, 0]
+def _unpacked_windows(given: CaseWindows, model: CaseModel, where: str) -> WordsRead:
+    """What `windows_of` gave, for one passage. Raises InputError, naming `where`, for other text."""
+    signs = _rows(given.signs, "u1", packed_width(model.dimensions, 1), where)
+    sizes = _rows(given.sizes, "<f2", 1, where)[:, 0]
+    stretch_sizes = _rows(given.stretch_sizes, "<f2", 1, where)[:, 0]
     # Cases that were written before have two or four bits a number, and those of today have one.
-    stretches = _rows(given.stretches, "u1", 1, place)
+    stretches = _rows(given.stretches, "u1", 1, where)
     widths = [packed_width(model.dimensions, bits) for bits in (1, 2, 4)]
     if len(signs) != len(sizes) or len(stretches) not in [width * len(stretch_sizes) for width in widths]:
         told = f"{len(signs)} signs, {len(sizes)} sizes, {len(stretches)} bytes of stretches"
-        raise unusable(place, f"has {told} and {len(stretch_sizes)} sizes of these")
+        raise unusable(where, f"has {told} and {len(stretch_sizes)} sizes of these")
     return WordsRead(
         np.array([len(sizes)], np.int32),
         Codes(signs, sizes),
@@ -120,22 +120,22 @@ def _unpacked_windows(given: CaseWindows, model: CaseModel, place: str) -> Words
     )
 
 
-def _unpacked_words(given: CaseWords, model: CaseModel, place: str) -> AskedWords:
-    """What `question_words` gave. Raises InputError, naming `place`, for other text."""
-    vectors = _rows(given.vectors, "<f4", model.dimensions, place)
+def _unpacked_words(given: CaseWords, model: CaseModel, where: str) -> AskedWords:
+    """What `question_words` gave. Raises InputError, naming `where`, for other text."""
+    vectors = _rows(given.vectors, "<f4", model.dimensions, where)
     counts = [count for _, count in given.pieces]
     if sum(counts) != len(vectors):
-        raise unusable(place, f"has {len(vectors)} word pieces, and words of {sum(counts)}")
+        raise unusable(where, f"has {len(vectors)} word pieces, and words of {sum(counts)}")
     return AskedWords(
         tuple(text for text, _ in given.pieces), vectors, np.repeat(np.arange(len(counts)), counts)
     )
 
 
-def _rows(written: str, numbers: str, width: int, place: str) -> NDArray[Any]:
+def _rows(written: str, numbers: str, width: int, where: str) -> NDArray[Any]:
     try:
         found = np.frombuffer(base64.b64decode(written, validate=True), numbers).reshape(-1, width)
     except (binascii.Error, ValueError) as error:
-        raise unusable(place, f"is not base64 of rows of {width} numbers: {error}") from None
+        raise unusable(where, f"is not base64 of rows of {width} numbers: {error}") from None
     if not np.isfinite(found).all():
-        raise unusable(place, "has a number that is not finite")
+        raise unusable(where, "has a number that is not finite")
     return found

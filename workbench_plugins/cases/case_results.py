@@ -45,8 +45,8 @@ class Answered(Shown):
         if self.explanation is None or not self.explanation.verdicts:
             return "", ()
         best = self.explanation.verdicts[0]
-        place = best.chunk.place if self.trace.layout is None else best.chunk.path
-        return place, tuple(one.leg for one in best.leg_ranks if one.brought)
+        location = best.chunk.location if self.trace.layout is None else best.chunk.path
+        return location, tuple(one.leg for one in best.leg_ranks if one.brought)
 
     @property
     def as_observed(self) -> bool:

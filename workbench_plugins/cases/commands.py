@@ -27,7 +27,7 @@ from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.measure.questions import load_questions
 from workbench.memory.files import replaced
-from workbench.memory.store.sqlite.place import make_folder
+from workbench.memory.store.sqlite.location import make_folder
 from workbench.records import Trace
 from workbench.retrieval.pipeline import search
 from workbench.retrieval.query import check_question

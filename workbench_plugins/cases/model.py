@@ -489,7 +489,7 @@ NUMBER = re.compile(r"[-+]?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")
 WORDS: dict[str, Any] = {"true": True, "false": False, "null": None, "~": None, "": None}
 TAGS = ("str", "int", "float", "bool", "null", "timestamp", "map", "seq", "merge", "value")
 
-Place = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 """Where a value is: the keys and the positions that lead to it."""
 
 
@@ -497,11 +497,11 @@ class YamlTree(NamedTuple):
     """The values of a YAML text, and the line of each, from 1."""
 
     values: Any
-    lines: dict[Place, int]
+    lines: dict[KeyPath, int]
 
-    def line_of(self, place: Sequence[str | int]) -> int:
+    def line_of(self, key_path: Sequence[str | int]) -> int:
         """The line of a value, or of the nearest value around it."""
-        known = tuple(place)
+        known = tuple(key_path)
         while known and known not in self.lines:
             known = known[:-1]
         return self.lines.get(known, 1)
@@ -515,23 +515,23 @@ def read_tree(text: str) -> YamlTree:
     """
     check_yaml(text, LOADER, MOST_VALUES)
     root = yaml.compose(text, LOADER)
-    lines: dict[Place, int] = {}
+    lines: dict[KeyPath, int] = {}
     return YamlTree(None if root is None else _value(root, (), lines), lines)
 
 
-def _value(node: yaml.Node, place: Place, lines: dict[Place, int]) -> Any:
+def _value(node: yaml.Node, key_path: KeyPath, lines: dict[KeyPath, int]) -> Any:
     line = node.start_mark.line
-    lines[place] = line + 1
+    lines[key_path] = line + 1
     if node.tag.removeprefix("tag:yaml.org,2002:") not in TAGS:
         raise RefusedYamlError(line, f"the tag {node.tag} is not allowed")
     if isinstance(node, yaml.MappingNode):
-        return dict(_pairs(node, place, lines))
+        return dict(_pairs(node, key_path, lines))
     if isinstance(node, yaml.SequenceNode):
-        return [_value(one, (*place, number), lines) for number, one in enumerate(node.value)]
+        return [_value(one, (*key_path, number), lines) for number, one in enumerate(node.value)]
     return _scalar(str(node.value), plain=not getattr(node, "style", None))
 
 
-def _pairs(node: yaml.MappingNode, place: Place, lines: dict[Place, int]) -> Iterator[tuple[str, Any]]:
+def _pairs(node: yaml.MappingNode, key_path: KeyPath, lines: dict[KeyPath, int]) -> Iterator[tuple[str, Any]]:
     seen: set[str] = set()
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode):
@@ -539,7 +539,7 @@ def _pairs(node: yaml.MappingNode, place: Place, lines: dict[Place, int]) -> Ite
         if key.value in seen:
             raise RefusedYamlError(key.start_mark.line, f"the key {key.value!r} is there twice")
         seen.add(key.value)
-        yield key.value, _value(value, (*place, key.value), lines)
+        yield key.value, _value(value, (*key_path, key.value), lines)
 
 
 def _scalar(text: str, plain: bool) -> Any:
@@ -641,7 +641,7 @@ def read_plain(file: Path, what: str) -> str:
     UTF-8.
     """
     try:
-        with files.open_below(files.Place(file.parent, (file.name,))) as opened:
+        with files.open_below(files.FileLocation(file.parent, (file.name,))) as opened:
             data = opened.read(LARGEST_FILE + 1)
     except (OSError, ValueError) as error:
         raise InputError(
@@ -673,10 +673,10 @@ def parsed_case(text: str, name: str) -> Case:
     except ValidationError as error:
         found = error.errors(include_url=False, include_context=False, include_input=False)
         first = min(found, key=lambda one: one["type"] != "extra_forbidden")  # a misspelt key is missing too
-        place = tuple(first["loc"])
-        field = ".".join(map(str, place)) or "the case"
+        key_path = tuple(first["loc"])
+        field = ".".join(map(str, key_path)) or "the case"
         problem = first["msg"].removeprefix("Value error, ")
-        raise _refused(name, tree.line_of(place), f"{one_line(field)[:200]}: {problem}") from None
+        raise _refused(name, tree.line_of(key_path), f"{one_line(field)[:200]}: {problem}") from None
 
 
 def _refused(name: str, line: int, problem: str) -> InputError:

@@ -194,14 +194,14 @@ class Pseudonyms:
 
     def _random_word(self, key: str) -> str:
         vowel = self._random.random() < 0.5
-        made = [self._letter(_pool(one, (place % 2 == 0) == vowel)) for place, one in enumerate(key)]
+        made = [self._letter(_pool(one, (number % 2 == 0) == vowel)) for number, one in enumerate(key)]
         return "".join(one or old for one, old in zip(made, key, strict=True))
 
     def _branched(self, key: str) -> str:
         """Each letter by what stands before it in the word, or by itself alone: no two words become one."""
         made = []
-        for place, one in enumerate(key):
-            branch = self._branches.setdefault(key[:place] if self.kind == "prefixes" else "", {})
+        for number, one in enumerate(key):
+            branch = self._branches.setdefault(key[:number] if self.kind == "prefixes" else "", {})
             if one not in branch:
                 pool = [other for other in _pool(one) if other not in branch.values() and other != one]
                 branch[one] = self._letter(pool) or one

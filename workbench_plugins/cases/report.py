@@ -163,5 +163,5 @@ def _best(one: Answered) -> Table:
     best = one.trace.candidates[:BEST]
     floors = (stage for stage in one.trace.stages if isinstance(stage, MinScore))
     floor = next((f", floor {stage.floor:g}" for stage in floors if stage.of == one.trace.ranked_by), "")
-    rows = [(found.chunk.place, f"{found.score:.3f}", found.fate.value) for found in best]
+    rows = [(found.chunk.location, f"{found.score:.3f}", found.fate.value) for found in best]
     return Table(f"The {counted(len(best), 'best candidate')}{floor}", ("candidate", "score", "fate"), rows)

@@ -322,13 +322,13 @@ def judged(
     """
     within = f" among the first {expected.within} files" if expected.within else ""
     if expected.found is not None:
-        place = _rank(expected.found, paths)
-        holds = place is not None and place <= (expected.within or place)
-        return holds, f"{expected.found} should be returned{within}", _seen(place), expected.found
+        rank = _rank(expected.found, paths)
+        holds = rank is not None and rank <= (expected.within or rank)
+        return holds, f"{expected.found} should be returned{within}", _seen(rank), expected.found
     if expected.not_found is not None:
-        place = _rank(expected.not_found, paths)
+        rank = _rank(expected.not_found, paths)
         wanted = f"{expected.not_found} should not be returned"
-        return place is None, wanted, _seen(place), expected.not_found
+        return rank is None, wanted, _seen(rank), expected.not_found
     if expected.order is not None:
         return _ordered(expected.order, paths)
     if traces is not None:
@@ -341,8 +341,8 @@ def _rank(path: str, paths: Sequence[str]) -> int | None:
     return paths.index(path) + 1 if path in paths else None
 
 
-def _seen(place: int | None) -> str:
-    return "is not" if place is None else f"is number {place}"
+def _seen(rank: int | None) -> str:
+    return "is not" if rank is None else f"is number {rank}"
 
 
 def _ordered(order: Sequence[str], paths: Sequence[str]) -> tuple[bool, str, str, str]:

@@ -169,9 +169,9 @@ def cheapest(number: Printed, made: Made) -> tuple[float, Way | None]:
     fitting = (made.low <= number.value + room) & (made.high >= number.value - room)
     if not fitting.any():
         return np.inf, None
-    place = int(np.argmin(np.where(fitting, made.cost, np.inf)))
-    nearest = float(np.clip(number.value, made.low[place], made.high[place]))
-    return float(made.cost[place]), Way(number.text, made.texts(place), nearest - number.value)
+    best = int(np.argmin(np.where(fitting, made.cost, np.inf)))
+    nearest = float(np.clip(number.value, made.low[best], made.high[best]))
+    return float(made.cost[best]), Way(number.text, made.texts(best), nearest - number.value)
 
 
 def _chance(asked: Sequence[Printed], made: Sequence[Sequence[Made]], cost: float) -> float:

@@ -223,8 +223,8 @@ def _of_scores(stage: ColumnStage, names: Sequence[str]) -> Callable[[Sequence[P
             assert made is not None
             ends.append(made)
 
-        def text(place: int) -> str:
-            way, sign = filled[place]
+        def text(number: int) -> str:
+            way, sign = filled[number]
             return _term(stage, _row(names, [_shifted(one, 0) * sign for one in way]))
 
         cost = np.array([2.0 ** (sum(one is not None for one in way) - 1) for way, _ in filled])

@@ -451,20 +451,20 @@ class Prices:
 
     def _marked(self, paths: Mapping[int, Sequence[str]], asked: range, silent: range) -> Marks:
         """The marks of answers, given by the places of their questions."""
-        ranks = [_reciprocal(self.questions[place].target, paths[place]) for place in asked]
-        silences = [float(not paths[place]) for place in silent]
+        ranks = [_reciprocal(self.questions[number].target, paths[number]) for number in asked]
+        silences = [float(not paths[number]) for number in silent]
         return Marks(np.array(ranks, float), np.array(silences, float), self._counted)
 
     def _answers(
-        self, pipeline: Pipeline, places: Iterable[int], same_depth: bool = False
+        self, pipeline: Pipeline, numbers: Iterable[int], same_depth: bool = False
     ) -> Iterator[list[str]]:
         """The files that `pipeline` returns for the questions at these places; each is asked once."""
         known = self._known.setdefault(self._key(pipeline, same_depth), {})
-        for place in places:
-            if place not in known:
-                one = self._asked[place]
-                known[place] = (one.at_same_depth if same_depth else one.trace)(pipeline).paths()
-            yield known[place]
+        for number in numbers:
+            if number not in known:
+                one = self._asked[number]
+                known[number] = (one.at_same_depth if same_depth else one.trace)(pipeline).paths()
+            yield known[number]
 
     def loses_more(self, pipeline: Pipeline, most: float) -> bool:
         """Whether changing to `pipeline` loses more than `most` right answers.
@@ -472,18 +472,18 @@ class Prices:
         It asks no more questions than it takes to tell, those that other changes lost first.
         """
         right = np.flatnonzero(np.concatenate([self.now.hit, self.now.silent])).tolist()
-        right.sort(key=lambda place: -self._lost[place])
+        right.sort(key=lambda number: -self._lost[number])
         lost = 0
-        for place, paths in zip(right, self._answers(pipeline, right), strict=True):
-            if not self._is_right(place, paths):
+        for number, paths in zip(right, self._answers(pipeline, right), strict=True):
+            if not self._is_right(number, paths):
                 lost += 1
-                self._lost[place] += 1
+                self._lost[number] += 1
             if lost > most:
                 return True
         return False
 
-    def _is_right(self, place: int, paths: Sequence[str]) -> bool:
-        return self.questions[place].target in paths if place < len(self.questions) else not paths
+    def _is_right(self, number: int, paths: Sequence[str]) -> bool:
+        return self.questions[number].target in paths if number < len(self.questions) else not paths
 
     def _key(self, pipeline: Pipeline, same_depth: bool) -> Hashable:
         """What the answers depend on; with the present limit and layout, the depth is the same anyway."""
@@ -718,7 +718,7 @@ def evidence(before: Trace, after: Trace, index: Index, target: str, slot: str) 
         return f"now {now.fate}, repaired {then.fate}"
     chunk = then.verdicts[0].chunk
     mine = next((one for one in now.verdicts if one.chunk.id == chunk.id), now.verdicts[0])
-    told = f"{mine.chunk.place}: {_fate_text(now, mine, slot)}"
+    told = f"{mine.chunk.location}: {_fate_text(now, mine, slot)}"
     return f"{told}. Repaired: {_fate_text(then, then.verdicts[0], slot)}, {_outcome(then)}."
 
 

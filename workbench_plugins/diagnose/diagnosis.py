@@ -386,11 +386,11 @@ def _shown(few: Sequence[Fix], of_chunks: Sequence[Fix]) -> Sequence[Fix]:
 def _few(fixes: Sequence[Fix]) -> list[Fix]:
     """The best fixes, with the best one of each group and the best key of the file of settings among them."""
     needed: dict[object, int] = {}
-    for place, one in enumerate(fixes):
+    for number, one in enumerate(fixes):
         for what in (one.group, *(["key"] if one.is_key else [])):
-            needed.setdefault(what, place)
-    places = list(dict.fromkeys([*needed.values(), *range(len(fixes))]))[:MOST_FIXES]
-    return [fixes[place] for place in sorted(places)]
+            needed.setdefault(what, number)
+    numbers = list(dict.fromkeys([*needed.values(), *range(len(fixes))]))[:MOST_FIXES]
+    return [fixes[number] for number in sorted(numbers)]
 
 
 def _corrected(fixes: Sequence[Fix]) -> list[Fix]:
@@ -469,8 +469,8 @@ def _command(command: Sequence[str], fix: Fix) -> str:
     options = shlex.split(fix.as_set)
     kept = list(command)
     if "--system" in options and "--system" in kept:
-        place = kept.index("--system")
-        del kept[place : place + 2]
+        number = kept.index("--system")
+        del kept[number : number + 2]
     return shlex.join([*kept, *options])
 
 
@@ -480,9 +480,9 @@ def _lines(lines: Iterable[str]) -> list[Part]:
 
 def _causes(diagnosis: Diagnosis) -> list[Part]:
     lines = []
-    for place, cause in enumerate(diagnosis.causes, 1):
+    for number, cause in enumerate(diagnosis.causes, 1):
         settings = f" ({', '.join(cause.parameters)})" if cause.parameters else ""
-        lines += [f"{place}. {_cause_title(cause)}", f"   repair: {cause.repair}{settings}"]
+        lines += [f"{number}. {_cause_title(cause)}", f"   repair: {cause.repair}{settings}"]
         lines.append(f"   {cause.evidence}")
         if cause.after is not None:
             lines.append(f"   repaired: {_counts(diagnosis.prices, cause.after)}")
@@ -529,7 +529,7 @@ def fixes_table(diagnosis: Diagnosis) -> Table:
     heads = ("", "setting", "now", "becomes", "verified", "hits", "no result", "files gained", "files lost")
     rows = [
         (
-            str(place),
+            str(number),
             fix.setting,
             _value(fix.now),
             becomes_text(fix),
@@ -539,7 +539,7 @@ def fixes_table(diagnosis: Diagnosis) -> Table:
             _files(fix.gained),
             _files(fix.lost),
         )
-        for place, fix in enumerate(diagnosis.fixes, 1)
+        for number, fix in enumerate(diagnosis.fixes, 1)
     ]
     return Table("fixes", heads, rows)
 
@@ -561,8 +561,8 @@ def _files(paths: tuple[str, ...]) -> str:
 
 def _prices(diagnosis: Diagnosis) -> list[str]:
     lines = [f"Over {diagnosis.prices_text}.", *([diagnosis.order_text] if diagnosis.order_text else [])]
-    for place, fix in enumerate(diagnosis.fixes, 1):
-        lines.append(f"{place}. {fix.verdict}")
+    for number, fix in enumerate(diagnosis.fixes, 1):
+        lines.append(f"{number}. {fix.verdict}")
         for name, files in (("gained", fix.gained), ("lost", fix.lost)):
             lines += [f"   files {name}: {', '.join(files)}"] if len(files) > 1 else []
     return lines
@@ -570,9 +570,9 @@ def _prices(diagnosis: Diagnosis) -> list[str]:
 
 def _settings(diagnosis: Diagnosis) -> list[str]:
     lines = []
-    for place, fix in enumerate(diagnosis.fixes, 1):
+    for number, fix in enumerate(diagnosis.fixes, 1):
         first, *others = _ways(fix)
-        lines += [f"{place}. {first}", *(f"   {line}" for line in others)]
+        lines += [f"{number}. {first}", *(f"   {line}" for line in others)]
     lines = [*(lines or ["No fix is a setting or a known change."]), diagnosis.chunking]
     return [*lines, *([diagnosis.settings_text] if diagnosis.settings_text else [])]
 

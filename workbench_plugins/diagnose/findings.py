@@ -154,7 +154,7 @@ def _shallow(pipeline: Pipeline) -> Iterator[Finding]:
     for scope in (one for one in pipeline.stages if isinstance(one, Scope)):
         if scope.breadth < EVERYTHING:
             numbers = f"{scope.k:g} wanted, {scope.breadth:g} looked at"
-            yield _found("candidates first", numbers, f"{scope.breadth:g}", scope.places)
+            yield _found("candidates first", numbers, f"{scope.breadth:g}", scope.folders)
         return  # its numbers replace the depth of the legs
     for leg in legs_of(pipeline.stages):
         depth = leg.deepest(pipeline.limit)
@@ -215,7 +215,7 @@ def _scoped(
     short = [leg.hits.rows.size for leg in legs if leg.hits.rows.size < min(scope.k, inside)]
     if short:
         told = f"{len(short)} of {len(legs)} questions, {min(short)} of {scope.k:g} at the least"
-        yield _found("a scope that comes too late", told, f"{scope.breadth:g}", scope.places, inside)
+        yield _found("a scope that comes too late", told, f"{scope.breadth:g}", scope.folders, inside)
 
 
 def _legs(pipeline: Pipeline, traces: Sequence[Trace]) -> Iterator[Finding]:
@@ -324,7 +324,7 @@ def _reranked(pipeline: Pipeline, index: CachedIndex, asked: Sequence[str]) -> I
         )
         if len(text) < len(chunk.text) and chunk.text.startswith(text)
     ]
-    part = f"{len(cut)} texts, such as {cut[0].place if cut else ''}"
+    part = f"{len(cut)} texts, such as {cut[0].location if cut else ''}"
     narrow = several and np.ptp(every) > 0 and 0.5 <= every.min() < every.max() <= 0.7311
     checks = {
         "constant rerank score": several and all(np.ptp(one) == 0 for one in several),
@@ -353,11 +353,11 @@ def _reach(
             late = late or f"{fewer} of {near.size} chunks for {question!r:.60}"
         if "keyword" in trace.legs and near.size < index.size:
             found = trace.legs["keyword"].hits.rows
-            missed |= {one.place: one.text for one in index.chunks(found[~np.isin(found, near)])}
-            reached |= {one.text: one.place for one in index.chunks(near)}
+            missed |= {one.location: one.text for one in index.chunks(found[~np.isin(found, near)])}
+            reached |= {one.text: one.location for one in index.chunks(near)}
     if late:
         yield _found("a filter after the cut", late)
-    twins = [place for place, text in missed.items() if text in reached]
+    twins = [number for number, text in missed.items() if text in reached]
     if twins:
         pair = f"{twins[0]} and {reached[missed[twins[0]]]}"
         yield _found("ids that never merge", f"{counted(len(twins), 'chunk')}, such as {pair}")
@@ -413,7 +413,7 @@ def _without_words(question: str, trace: Trace) -> Iterator[str]:
         found = np.isin(trace.rows, trace.legs["keyword"].hits.rows)
         for one, here in zip(trace.chunks, found, strict=True):
             if here and not any(start in _letters(f"{one.path} {one.text}") for start in starts):
-                yield f"{one.place} for {question!r:.60}"
+                yield f"{one.location} for {question!r:.60}"
 
 
 def _letters(text: str) -> str:

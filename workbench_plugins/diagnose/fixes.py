@@ -301,16 +301,16 @@ def fixes_of_many(
 def _nearest_bounds(some: Sequence[Repair], runs: Reruns, goal: Goal) -> list[Repair]:
     """The repairs, each limit and depth that they take away moved only as far as the goal needs."""
     found = list(some)
-    for place, repair in enumerate(some):
+    for number, repair in enumerate(some):
         low, high = 1, DEEPEST
         if moved_to(runs.pipeline, repair, low) == repair:
             continue
         while low < high:
             middle = (low + high) // 2
-            found[place] = moved_to(runs.pipeline, repair, middle)
+            found[number] = moved_to(runs.pipeline, repair, middle)
             reached = goal.reached(runs.trace(combined(runs.pipeline, found)))
             low, high = (low, middle) if reached else (middle + 1, high)
-        found[place] = moved_to(runs.pipeline, repair, low)
+        found[number] = moved_to(runs.pipeline, repair, low)
     return found
 
 

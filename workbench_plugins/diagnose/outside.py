@@ -18,11 +18,11 @@ from workbench.measure.questions import nearest
 from workbench.memory.choices import extra_paths_of
 from workbench.memory.data_files import load_data
 from workbench.memory.embedding.local import LocalEmbedder, Windowed
-from workbench.memory.files import Place, open_below
+from workbench.memory.files import FileLocation, open_below
 from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.memory.options import Options
 from workbench.memory.store.sqlite import database
-from workbench.memory.store.sqlite.place import words_file
+from workbench.memory.store.sqlite.location import words_file
 from workbench.memory.sync import index_folder
 from workbench.memory.unread import ADD, Unread
 from workbench.records import Chunk, Hits, Rows, Vector
@@ -78,7 +78,7 @@ def _on_disk(index: Index, target: str) -> bool:
     if root is None or not names or Path(target).is_absolute() or ".." in names:
         return False
     try:
-        with open_below(Place(root, names)):
+        with open_below(FileLocation(root, names)):
             return True
     except (OSError, ValueError):
         return False
@@ -90,9 +90,9 @@ def causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     A command of a repair names the folder and the index, so that it can be pasted.
     """
     inner = innermost(index)
-    place = inner.command_options if isinstance(inner, MemoryIndex) else "FOLDER"
+    memory = inner.command_options if isinstance(inner, MemoryIndex) else "FOLDER"
     for one in _causes_outside(runs, index, goal):
-        yield replace(one, repair=one.repair.replace("FOLDER", place))
+        yield replace(one, repair=one.repair.replace("FOLDER", memory))
 
 
 def _causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
@@ -245,7 +245,7 @@ def cause_in_chunk(runs: Reruns, index: Index, goal: Goal) -> list[Cause]:
         return []
     cosines = f"{float(asked @ near[piece]):.3f}, and the whole chunk {1 - float(distances.min()):.3f}"
     told = f"“{piece[:60]}” alone has the cosine {cosines}; with it, the file would be {goal.aim}"
-    return [_cause("passage", f"{chunk.place}: {told}", True)]
+    return [_cause("passage", f"{chunk.location}: {told}", True)]
 
 
 # Vectors
@@ -271,8 +271,11 @@ def _of_vectors(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     if most > LARGEST_COSINE:
         yield _cause("long", f"the vector leg gives a similarity of {most:.2f}, and a cosine is at most 1")
     elif rank > NEAR_ITSELF or (cosine < SAME_TEXT and chunk.read_share == 1):
-        yield _foreign(runs, index, goal, f"{chunk.place}: embedded again, its cosine with its stored vector "
-                       f"is {cosine:.3f}, and {rank - 1} other chunks are nearer")  # fmt: skip
+        evidence = (
+            f"{chunk.location}: embedded again, its cosine with its stored vector is {cosine:.3f}, "
+            f"and {rank - 1} other chunks are nearer"
+        )
+        yield _foreign(runs, index, goal, evidence)
     else:
         yield from _half_read(runs, index, goal, best)
 
@@ -307,7 +310,7 @@ def _half_read(runs: Reruns, index: Index, goal: Goal, best: int) -> Iterator[Ca
 
 
 def _half(kind: str, chunk: Chunk, how: str) -> Cause:
-    told = f"{chunk.place}: the model read {chunk.read_share:.0%} of it; {how}, the file would be found"
+    told = f"{chunk.location}: the model read {chunk.read_share:.0%} of it; {how}, the file would be found"
     return _cause(kind, told, True)
 
 
@@ -330,8 +333,8 @@ def _distances(index: Index, vector: Vector | None, rows: Rows) -> np.ndarray | 
     if vector is None or not vector.any():
         return None
     hits = index.vector(vector, index.size)
-    place = {int(row): at for at, row in enumerate(hits.rows.tolist())}
-    found = [hits.raw[place[row]] if row in place else np.inf for row in rows.tolist()]
+    order = {int(row): at for at, row in enumerate(hits.rows.tolist())}
+    found = [hits.raw[order[row]] if row in order else np.inf for row in rows.tolist()]
     return np.array(found) if hits.rows.size else None
 
 

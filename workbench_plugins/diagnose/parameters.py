@@ -217,10 +217,10 @@ def nearest_values(parameter: Parameter, runs: Reruns, goal: Goal) -> Iterator[N
         # Near, half-way and at the end nothing changes: the parameter has no effect here.
         some = [traced(one) for one in (*values[:1], *values[len(values) // 2 :][:1], *values[-1:])]
         if any(one is not None and not _alike(one, runs.base) for one in some):
-            place = first_place(values, reached)
-            if place is not None:
-                beside = values[place - 1] if place else float(parameter.now)
-                yield NearestValue(parameter, values[place], beside)
+            number = first_reaching(values, reached)
+            if number is not None:
+                beside = values[number - 1] if number else float(parameter.now)
+                yield NearestValue(parameter, values[number], beside)
 
 
 def _trace(parameter: Parameter, value: Value, runs: Reruns) -> Trace | None:
@@ -238,21 +238,21 @@ def _alike(one: Trace, other: Trace) -> bool:
     return all(np.array_equal(mine, theirs) for mine, theirs in pairs)
 
 
-def first_place(values: Sequence[float], holds: Callable[[float], bool]) -> int | None:
+def first_reaching(values: Sequence[float], holds: Callable[[float], bool]) -> int | None:
     """The place of a value for which `holds` is true, and false for the one before; None if none is found.
 
     The near places are tried by doubling steps, and STEPS places are spread evenly.
 
-    >>> first_place(range(100), lambda value: value >= 41), first_place(range(100), lambda value: False)
+    >>> first_reaching(range(100), lambda value: value >= 41), first_reaching(range(100), lambda value: False)
     (41, None)
     """
     count = len(values)
     doubling = [(1 << power) - 1 for power in range(count.bit_length())]
     even = [step * (count - 1) // STEPS for step in range(1, STEPS + 1)]
-    for last, place in pairwise([-1, *sorted({*doubling, *even} & set(range(count)))]):
-        if holds(values[place]):
-            while place - last > 1:
-                middle = (last + place) // 2
-                last, place = (last, middle) if holds(values[middle]) else (middle, place)
-            return place
+    for last, number in pairwise([-1, *sorted({*doubling, *even} & set(range(count)))]):
+        if holds(values[number]):
+            while number - last > 1:
+                middle = (last + number) // 2
+                last, number = (last, middle) if holds(values[middle]) else (middle, number)
+            return number
     return None

@@ -189,11 +189,11 @@ def _language(asked: Asked) -> Iterator[Cause]:
     mine, words = language_of([asked.question])
     if not mine or not theirs or mine == theirs:
         return
-    place = inner.command_options if isinstance(inner, MemoryIndex) else "FOLDER"
+    memory = inner.command_options if isinstance(inner, MemoryIndex) else "FOLDER"
     reached = asked.deep and isinstance(inner, MemoryIndex) and _in_many_languages(asked, inner)
     evidence = f"{counted(len(words), 'word')} of the question are {mine} ({', '.join(words[:4])})"
     tried = f"; with the vectors of {MULTILINGUAL} the answer is as wanted" if reached else ""
-    command = f"workbench index {place} --model {MULTILINGUAL} --rebuild"
+    command = f"workbench index {memory} --model {MULTILINGUAL} --rebuild"
     yield _cause(
         f"the question is in {mine}, and the notes are in {theirs}",
         command if reached else f"ask in {theirs}; or try a model of many languages: {command}",
@@ -314,7 +314,7 @@ def is_one_slip(word: str, other: str) -> bool:
     (True, True, False)
     """
     shorter = min(len(word), len(other))
-    same = next((place for place in range(shorter) if word[place] != other[place]), shorter)
+    same = next((number for number in range(shorter) if word[number] != other[number]), shorter)
     one, two = word[same:], other[same:]
     exchanged = one[:2] == two[1::-1] and one[2:] == two[2:]
     return exchanged or one[1:] == two[1:] or one[1:] == two or one == two[1:]

@@ -18,13 +18,13 @@ def lost_in(runs: Reruns, goal: Goal) -> set[str]:
     trace, limit = runs.base, runs.pipeline.limit
     slots = [stage.slot for stage in trace.stages]
     union = slots.index(Union.slot) if Union.slot in slots else 0
-    own = [place for place, chunk in enumerate(trace.chunks) if chunk.path == goal.path]
+    own = [number for number, chunk in enumerate(trace.chunks) if chunk.path == goal.path]
     if not own:
         return {LAYOUT, *slots[:union]}
     fused = trace.columns.get("fused_place")
     files = list(dict.fromkeys(trace.chunks[row].path for row in trace.order.tolist()))
     if goal.path in files[: int(min(limit, len(files)))]:
-        return {slots[place] for place in trace.dropped[own].tolist() if place != KEPT}
+        return {slots[number] for number in trace.dropped[own].tolist() if number != KEPT}
     if fused is not None and np.nanmin(fused[own]) <= limit:
         return {"rerank", "order"}
     return set(slots[union + 1 :]) - {"floor", "limit", "fold"}
@@ -54,8 +54,8 @@ def _turned(trace: Trace) -> Iterator[str]:
 
 def _unsorted(trace: Trace) -> Iterator[str]:
     """The stage in the slot `order`, if the column that it names does not fall along its order."""
-    for place, stage in enumerate(trace.stages[: len(trace.moments)]):
-        moment, by = trace.moments[place], getattr(stage, "by", "score")
+    for number, stage in enumerate(trace.stages[: len(trace.moments)]):
+        moment, by = trace.moments[number], getattr(stage, "by", "score")
         if stage.slot == "order" and by in moment.columns:
             values = moment.columns[by][moment.order]
             if (np.diff(values[~np.isnan(values)]) > 0).any():

@@ -119,7 +119,7 @@ def settings_of(pipeline: Pipeline, axes: Sequence[Axis], one_at_a_time: bool = 
         return list(product(*(one.values for one in axes)))
     now = tuple(one.now(pipeline) for one in axes)
     moved = [
-        (*now[:place], value, *now[place + 1 :]) for place, one in enumerate(axes) for value in one.values
+        (*now[:number], value, *now[number + 1 :]) for number, one in enumerate(axes) for value in one.values
     ]
     return list(dict.fromkeys(moved))
 
@@ -171,12 +171,12 @@ class CandidateTable:
         names = dict.fromkeys(name for trace in traces for name in trace.columns)
         columns = {name: np.full(shape, np.nan) for name in (*names, IDS, FILES)}
         numbers: dict[str, int] = {}
-        for place, trace in enumerate(traces):
+        for number, trace in enumerate(traces):
             by_id = np.argsort(trace.ids)  # in this order ties are sorted in half the time
             files = np.array([numbers.setdefault(one.path, len(numbers)) for one in trace.chunks])
             for name, column in {**trace.columns, FILES: files}.items():
-                columns[name][: by_id.size, place] = column[by_id]
-            columns[IDS][: by_id.size, place] = np.arange(by_id.size)
+                columns[name][: by_id.size, number] = column[by_id]
+            columns[IDS][: by_id.size, number] = np.arange(by_id.size)
         absent = np.isnan(columns[IDS])
         order = np.broadcast_to(np.arange(shape[0])[:, None], shape)
         trace = ManyQuestions(
@@ -191,7 +191,7 @@ NO_CANDIDATE = -2
 
 def first_after_candidates(pipeline: Pipeline) -> int:
     """The place of the first stage that works on a pipeline's candidates."""
-    return next(place for place, stage in enumerate(pipeline.stages) if isinstance(stage, Union)) + 1
+    return next(number for number, stage in enumerate(pipeline.stages) if isinstance(stage, Union)) + 1
 
 
 def not_in_columns(pipeline: Pipeline) -> str | None:
@@ -233,20 +233,20 @@ def answers(table: CandidateTable, pipelines: Sequence[Pipeline]) -> Answers:
         stages=(), moments=first * (Moment(trace.columns, trace.dropped, trace.order),)
     )
     found: dict[int, Answers] = {}
-    for place in sorted(range(len(pipelines)), key=alike.__getitem__):
-        trace = _run_again(trace, pipelines[place].stages, first)
-        found[place] = _answers_in_columns(table, trace)
-    return _joined([found[place] for place in range(len(pipelines))])
+    for number in sorted(range(len(pipelines)), key=alike.__getitem__):
+        trace = _run_again(trace, pipelines[number].stages, first)
+        found[number] = _answers_in_columns(table, trace)
+    return _joined([found[number] for number in range(len(pipelines))])
 
 
 def _run_again(trace: Trace, stages: Sequence[Stage], first: int) -> Trace:
     """The trace with other stages, run from the first that differs; at least those from `first` on differ."""
     nothing: Any = None  # these stages ask for nothing but columns
     pairs = enumerate(zip(trace.stages, stages, strict=False))
-    shared = next((place for place, (mine, theirs) in pairs if mine != theirs), len(trace.stages))
-    place = max(first, shared)
+    shared = next((number for number, (mine, theirs) in pairs if mine != theirs), len(trace.stages))
+    number = max(first, shared)
     with np.errstate(divide="ignore", invalid="ignore"):  # a question may have no candidate
-        return run(before(trace, place).with_changes(stages=tuple(stages)), nothing, place)
+        return run(before(trace, number).with_changes(stages=tuple(stages)), nothing, number)
 
 
 def _answers_in_columns(table: CandidateTable, trace: Trace) -> Answers:
@@ -255,8 +255,8 @@ def _answers_in_columns(table: CandidateTable, trace: Trace) -> Answers:
     first = np.argsort(~left, axis=0, kind="stable")[: left.sum(axis=0).max(initial=0)]
     files = np.take_along_axis(np.where(left, files, np.nan), first, axis=0)
     rank, returned = np.zeros((2, table.targets.size), np.int64)
-    for place, file in enumerate(files):
-        returned += ~np.isnan(file) & ~(files[:place] == file).any(axis=0)
+    for number, file in enumerate(files):
+        returned += ~np.isnan(file) & ~(files[:number] == file).any(axis=0)
         rank = np.where((rank == 0) & (file == table.targets), returned, rank)
     return Answers(rank[None], returned[None])
 
@@ -347,22 +347,22 @@ class Sweep(Tabular):
         means: Floats = self.values.mean(axis=1)
         return means
 
-    def score(self, place: int) -> float:
+    def score(self, number: int) -> float:
         """The mean of the measure at a setting; -1 is the pipeline's own."""
-        return float(self.means[place])
+        return float(self.means[number])
 
-    def silence(self, place: int) -> Share:
+    def silence(self, number: int) -> Share:
         """The unanswerable questions that got nothing at a setting; -1 is the pipeline's own."""
-        return Share(int(self.silent[place].sum()), self.silent.shape[1])
+        return Share(int(self.silent[number].sum()), self.silent.shape[1])
 
-    def judgement(self, place: int) -> Share:
+    def judgement(self, number: int) -> Share:
         """The returned files that have a label, of all returned; -1 is the pipeline's own setting."""
         asked = self._of_questions
-        return Share(int((asked.rank[place] > 0).sum()), int(asked.returned[place].sum()))
+        return Share(int((asked.rank[number] > 0).sum()), int(asked.returned[number].sum()))
 
-    def with_setting(self, place: int) -> Pipeline:
+    def with_setting(self, number: int) -> Pipeline:
         """The pipeline at a setting."""
-        return changed(self.pipeline, self.axes, self.settings[place])
+        return changed(self.pipeline, self.axes, self.settings[number])
 
     def view(self) -> list[Part]:
         """The best setting, what it is worth, the first settings, and folded more of them."""
@@ -385,11 +385,11 @@ class Sweep(Tabular):
     @property
     def headline(self) -> str:
         """The best setting as a person types it, with its right answers and the present ones."""
-        place, count = best(self), counted(len(self.settings), "setting")
-        now, then = _numbers(self, -1), _numbers(self, place)
-        if right_answers(self)[place] <= self.values[-1].sum() + self.silent[-1].sum():
+        number, count = best(self), counted(len(self.settings), "setting")
+        now, then = _numbers(self, -1), _numbers(self, number)
+        if right_answers(self)[number] <= self.values[-1].sum() + self.silent[-1].sum():
             return f"Of {count}, none has more right answers than the present one ({self.measure} {now[0]})."
-        values = zip(self.axes, self.settings[place], strict=True)
+        values = zip(self.axes, self.settings[number], strict=True)
         typed = " ".join(f"--set {one.name}={value}" for one, value in values)
         silent = f", nothing returned {now[2]} → {then[2]}" if self.silent.shape[1] else ""
         return f"Best of {count}: {typed} ({self.measure} {now[0]} → {then[0]}{silent})"
@@ -410,8 +410,8 @@ class Sweep(Tabular):
             silent = self.silent[:-1].sum(axis=1).tolist()
             for name, counts in ((SILENT, silent), (RIGHT, right)):
                 cells |= {(one, name): count for (one,), count in zip(self.settings, counts, strict=True)}
-            places = {"now": (self.now[0], RIGHT), "★": (chosen[0], RIGHT)}
-            return figures.heat_map(cells, first.name, "", RIGHT, _marks(places))
+            marked = {"now": (self.now[0], RIGHT), "★": (chosen[0], RIGHT)}
+            return figures.heat_map(cells, first.name, "", RIGHT, _marks(marked))
         for setting, count in zip(self.settings, right, strict=True):
             cells[setting[0], setting[1]] = max(count, cells.get((setting[0], setting[1]), 0.0))
         if any((one, other) not in cells for one in first.values for other in others[0].values):
@@ -419,20 +419,20 @@ class Sweep(Tabular):
                 "A sweep of one parameter at a time has no map.",
                 "Sweep the grid, or print the table of settings.",
             )
-        places = {"now": (self.now[0], self.now[1]), "★": (chosen[0], chosen[1])}
+        marked = {"now": (self.now[0], self.now[1]), "★": (chosen[0], chosen[1])}
         rest = ", ".join(one.name for one in others[1:])
         unit = f"{RIGHT} (best over {rest})" if rest else RIGHT
-        return figures.heat_map(cells, first.name, others[0].name, unit, _marks(places))
+        return figures.heat_map(cells, first.name, others[0].name, unit, _marks(marked))
 
     def observations(self) -> Table:
         """A row for each setting, and the pipeline's own last; the swept parameters are further columns."""
         columns = {one.name: "float64" if one.is_number else "str" for one in self.axes}
         asked, silent = self.values.shape[1], self.silent.shape[1]
         rows = []
-        for place, setting in enumerate([*self.settings, self.now]):
-            last = place == len(self.settings)
-            figures = [self.measure, self.score(place), asked, self.silence(place).hits, silent]
-            rows.append([self.pipeline.name, place + 1, last, *figures, *setting])
+        for number, setting in enumerate([*self.settings, self.now]):
+            last = number == len(self.settings)
+            figures = [self.measure, self.score(number), asked, self.silence(number).hits, silent]
+            rows.append([self.pipeline.name, number + 1, last, *figures, *setting])
         return tidy({**SETTINGS, **columns}, rows)
 
     def as_json(self) -> dict[str, Any]:
@@ -459,19 +459,19 @@ class Sweep(Tabular):
             "settings": [
                 {
                     "setting": list(one),
-                    "mean": self.score(place),
-                    "silent": self.silence(place).hits,
-                    "judged": _rate(self.judgement(place)),
-                    "pareto": place in front,
+                    "mean": self.score(number),
+                    "silent": self.silence(number).hits,
+                    "judged": _rate(self.judgement(number)),
+                    "pareto": number in front,
                 }
-                for place, one in enumerate(self.settings)
+                for number, one in enumerate(self.settings)
             ],
         }
 
 
-def _marks(places: dict[str, tuple[str, str]]) -> dict[tuple[str, str], str]:
+def _marks(marked: dict[str, tuple[str, str]]) -> dict[tuple[str, str], str]:
     """The marks by their cells: one cell may have both."""
-    return {place: " ".join(name for name in places if places[name] == place) for place in places.values()}
+    return {cell: " ".join(name for name in marked if marked[name] == cell) for cell in marked.values()}
 
 
 def sweep(
@@ -503,7 +503,7 @@ def sweep(
 
 def measure_table(measure: Any, most: int) -> Floats:
     """A measure by the rank of the one right file (0: not returned) and the number of files returned."""
-    names = [str(place) for place in range(1, most + 1)]
+    names = [str(number) for number in range(1, most + 1)]
     cases = [
         (rank, returned, Judged(names[:returned], [str(rank) if rank else "none"]))
         for returned in range(most + 1)
@@ -523,12 +523,12 @@ def _answers(
     asked = [one.question for one in (*questions.questions, *questions.controls)]
     targets = [*(one.target for one in questions.questions), *(None for _ in questions.controls)]
     groups: dict[Any, list[int]] = {}
-    for place, one in enumerate(pipelines):
-        groups.setdefault(_asks(one), []).append(place)
+    for number, one in enumerate(pipelines):
+        groups.setdefault(_asks(one), []).append(number)
     found = []
     with progress_bar(total=len(pipelines), desc="sweeping", unit="setting", delay=1) as bar:
-        for places in groups.values():
-            group = [pipelines[place] for place in places]
+        for numbers in groups.values():
+            group = [pipelines[number] for number in numbers]
             if not_in_columns(group[0]) is None:
                 last = first_after_candidates(group[0])
                 traces = [search(one, group[0], index, last=last) for one in asked]
@@ -537,7 +537,7 @@ def _answers(
                 traces = [search(one, group[0], index) for one in asked]
                 found += len(group) * [from_stages(traces, targets)]
             bar.update(len(group))
-    order = np.argsort([place for places in groups.values() for place in places])
+    order = np.argsort([number for numbers in groups.values() for number in numbers])
     every = _joined(found)
     return Answers(every.rank[order], every.returned[order])
 
@@ -587,9 +587,9 @@ def pareto(sweep: Sweep) -> list[int]:
     """
     means, silent = sweep.means[:-1], sweep.silent[:-1].sum(axis=1)
     front: list[int] = []
-    for place in np.lexsort((np.arange(means.size), -silent, -means)).tolist():
-        if not front or silent[place] > silent[front[-1]]:
-            front.append(place)
+    for number in np.lexsort((np.arange(means.size), -silent, -means)).tolist():
+        if not front or silent[number] > silent[front[-1]]:
+            front.append(number)
     return front
 
 
@@ -638,10 +638,10 @@ def held_out(sweep: Sweep, folds: int = FOLDS) -> HeldOut | None:
     values, silent = np.zeros(parts.size), np.zeros(of_controls.size, bool)
     chosen = []
     for fold in range(folds):
-        place = int(np.argmax(right_answers(sweep, parts != fold, of_controls != fold)))
-        values[parts == fold] = sweep.values[place, parts == fold]
-        silent[of_controls == fold] = sweep.silent[place, of_controls == fold]
-        chosen.append(sweep.settings[place])
+        number = int(np.argmax(right_answers(sweep, parts != fold, of_controls != fold)))
+        values[parts == fold] = sweep.values[number, parts == fold]
+        silent[of_controls == fold] = sweep.silent[number, of_controls == fold]
+        chosen.append(sweep.settings[number])
     verdict = paired_values(sweep.values[-1], values, sweep.measure, sweep.files)
     flattered = sweep.score(best(sweep)) - float(values.mean())
     return HeldOut(tuple(chosen), values, Share(int(silent.sum()), silent.size), flattered, verdict)
@@ -671,21 +671,23 @@ def settings_table(sweep: Sweep, count: int = SHOWN, front: bool = True) -> Tabl
     of_front = pareto(sweep)[:MOST_OF_FRONT] if front else []
     first = np.argsort(-right_answers(sweep), kind="stable")[:count].tolist()
     rows = []
-    for place in dict.fromkeys([*first, *of_front]):
-        signs = {"best": place == best(sweep), "front": place in of_front}
+    for number in dict.fromkeys([*first, *of_front]):
+        signs = {"best": number == best(sweep), "front": number in of_front}
         told = ", ".join(word for word, holds in signs.items() if holds)
-        rows.append((*sweep.settings[place], *_numbers(sweep, place), told))
+        rows.append((*sweep.settings[number], *_numbers(sweep, number), told))
     heads = numbers(*(one.name for one in sweep.axes), sweep.measure, "judged", "nothing returned")
     return Table("settings", [*heads, ""], [*rows, (*sweep.now, *_numbers(sweep, -1), "now")])
 
 
-def _numbers(sweep: Sweep, place: int) -> tuple[str, str, str]:
+def _numbers(sweep: Sweep, number: int) -> tuple[str, str, str]:
     count = sweep.values.shape[1]
     score = (
-        f"{int(sweep.values[place].sum())}/{count}" if sweep.measure == HITS else f"{sweep.score(place):.3f}"
+        f"{int(sweep.values[number].sum())}/{count}"
+        if sweep.measure == HITS
+        else f"{sweep.score(number):.3f}"
     )
-    judged = _rate(sweep.judgement(place))
-    return score, ABSENT if judged is None else f"{judged:.0%}", _share(sweep.silence(place))
+    judged = _rate(sweep.judgement(number))
+    return score, ABSENT if judged is None else f"{judged:.0%}", _share(sweep.silence(number))
 
 
 def _rate(share: Share) -> float | None:

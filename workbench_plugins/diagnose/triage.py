@@ -17,7 +17,7 @@ from workbench.memory.embedding.local import Embedder, LocalEmbedder
 from workbench.memory.files import replaced
 from workbench.memory.opening import open_index
 from workbench.memory.options import Options
-from workbench.memory.store.sqlite.place import make_folder
+from workbench.memory.store.sqlite.location import make_folder
 from workbench.memory.sync import index_folder
 from workbench.records import Candidate, Shown
 from workbench.registry import has_feature
@@ -194,13 +194,13 @@ def _triage(words: str, index: Index) -> Triage:
     title, *body = [_fits(one, index) for one in pieces(words)]
     found: dict[int, list[Fit]] = {}
     for told in body:
-        for place, fit in told.items():
-            found.setdefault(place, []).append(fit)
+        for number, fit in told.items():
+            found.setdefault(number, []).append(fit)
     best = dict(title)
-    for place, fits in found.items():
+    for number, fits in found.items():
         first, *more = sorted(fits, key=lambda one: -one.score)
         mean = replace(first, cosine=(first.cosine + sum(one.cosine for one in more[:1])) / 2)
-        best[place] = max(best.get(place, mean), mean, key=lambda one: one.score)
+        best[number] = max(best.get(number, mean), mean, key=lambda one: one.score)
     other = best.pop(len(SYMPTOMS), None)
     ordered = sorted(best.values(), key=lambda one: -one.score)
     return Triage(words, tuple(ordered[:MOST]), other.score if other else 0.0)
@@ -223,9 +223,9 @@ def _write(root: Path) -> None:
 def descriptions() -> dict[str, str]:
     """Every description by a name that begins with its symptom's place: phrases, and specimens' symptoms."""
     told = {}
-    for place, one in enumerate([*SYMPTOMS, OTHER]):
+    for nth, one in enumerate([*SYMPTOMS, OTHER]):
         for number, text in enumerate((*one.phrases, *(each.symptom for each in _specimens(one)))):
-            told[f"{place:02}-{number}"] = text
+            told[f"{nth:02}-{number}"] = text
     return told
 
 
@@ -233,11 +233,11 @@ def _fits(words: str, index: Index) -> dict[int, Fit]:
     """The best description of each symptom decides; by the place of the symptom."""
     found: dict[int, Fit] = {}
     for candidate in search(words, PIPELINE, index).results:
-        place = int(candidate.chunk.path.partition("-")[0])
-        symptom = [*SYMPTOMS, OTHER][place]
+        number = int(candidate.chunk.path.partition("-")[0])
+        symptom = [*SYMPTOMS, OTHER][number]
         sign = re.search(symptom.signs, words, re.IGNORECASE)
         fit = Fit(symptom, _cosine(candidate), candidate.chunk.text.strip(), sign[0] if sign else "")
-        found.setdefault(place, fit)
+        found.setdefault(number, fit)
     return found
 
 

@@ -240,26 +240,26 @@ class SweepMap(Widget):
                 raise RefusedError(f"{name} cannot be {value!r}.", f"Choose one of: {', '.join(axes[name])}.")
 
     @property
-    def place(self) -> int:
+    def setting_number(self) -> int:
         """The place of the chosen setting in `sweep.settings`."""
         return self.sweep.settings.index(tuple(self.chosen[one.name] for one in self.sweep.axes))
 
     @property
     def pipeline(self) -> Pipeline:
         """The pipeline at the chosen setting."""
-        return self.sweep.with_setting(self.place)
+        return self.sweep.with_setting(self.setting_number)
 
     @property
     def facts(self) -> Mapping[str, Any]:
         found, every = self.sweep, range(len(self.sweep.settings))
-        told = [self.place] if self.asks else every
+        told = [self.setting_number] if self.asks else every
         return self.words | {
             "axes": [{"name": one.name, "values": one.values} for one in found.axes],
             "settings": found.settings,
             "figure": self.figure.spec,
-            "told": {str(place): self._setting_text(place) for place in told},
-            "scores": [_score(found, place) for place in every],
-            "silences": [_silence(found.silence(place)) for place in every],
+            "told": {str(number): self._setting_text(number) for number in told},
+            "scores": [_score(found, number) for number in every],
+            "silences": [_silence(found.silence(number)) for number in every],
             "code": self._code("@place@"),
         }
 
@@ -277,23 +277,23 @@ class SweepMap(Widget):
 
     @property
     def sentence(self) -> str:
-        return self._setting_text(self.place)
+        return self._setting_text(self.setting_number)
 
-    def _setting_text(self, place: int) -> str:
+    def _setting_text(self, number: int) -> str:
         found = self.sweep
         chosen = ", ".join(
-            f"{one.name} {v}" for one, v in zip(found.axes, found.settings[place], strict=True)
+            f"{one.name} {v}" for one, v in zip(found.axes, found.settings[number], strict=True)
         )
-        verdict = paired_values(found.values[-1], found.values[place], found.measure, found.files)
-        silent = found.silent[[-1, place]].astype(float)
+        verdict = paired_values(found.values[-1], found.values[number], found.measure, found.files)
+        silent = found.silent[[-1, number]].astype(float)
         told = [
-            f"{chosen}: {_score(found, place)}, {_silence(found.silence(place))}.",
+            f"{chosen}: {_score(found, number)}, {_silence(found.silence(number))}.",
             f"Now: {_score(found, -1)}, {_silence(found.silence(-1))}.",
             f"Compared with now, {found.measure}: {verdict}.",
         ]
         if silent.size:
             told.append(f"Unanswerable questions: {paired_values(*silent)}.")
-        if place == best(found) and (held := held_out(found)) is not None:
+        if number == best(found) and (held := held_out(found)) is not None:
             told.append(
                 "These questions have chosen the best setting. On questions that did not choose, choosing "
                 f"reaches {_mean(held.mean, found)}, {_silence(held.silent)}."
@@ -304,21 +304,21 @@ class SweepMap(Widget):
     def table(self) -> Table:
         found = self.sweep
         rows = [("now", -1, found.now), ("best", best(found), found.settings[best(found)])]
-        rows.append(("chosen", self.place, found.settings[self.place]))
+        rows.append(("chosen", self.setting_number, found.settings[self.setting_number]))
         return Table(
             f"{found.pipeline.name}: {len(found.settings):,} settings",
             ("setting", *(one.name for one in found.axes), found.measure, "unanswerable, nothing returned"),
             tuple(
-                (name, *setting, _score(found, place), _silence(found.silence(place)))
-                for name, place, setting in rows
+                (name, *setting, _score(found, number), _silence(found.silence(number)))
+                for name, number, setting in rows
             ),
         )
 
     @property
     def code(self) -> str:
-        return self._code(str(self.place))
+        return self._code(str(self.setting_number))
 
-    def _code(self, place: str) -> str:
+    def _code(self, number: str) -> str:
         lines = [
             "# `questions` and `index` are those that the widget was given.",
             "import workbench as wb",
@@ -326,13 +326,13 @@ class SweepMap(Widget):
             "",
             *pipeline_code(self.sweep.pipeline),
             f"found = sweep(pipeline, {list(self._texts)!r}, questions, index)",
-            f"print(found.score({place}), found.silence({place}))",
+            f"print(found.score({number}), found.silence({number}))",
         ]
         return "\n".join(lines)
 
 
-def _score(sweep: Sweep, place: int) -> str:
-    return _mean(sweep.score(place), sweep)
+def _score(sweep: Sweep, number: int) -> str:
+    return _mean(sweep.score(number), sweep)
 
 
 def _mean(mean: float, sweep: Sweep) -> str:

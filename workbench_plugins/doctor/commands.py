@@ -31,9 +31,9 @@ from workbench.memory.embedding.local import verified_model
 from workbench.memory.embedding.named import embedder_named
 from workbench.memory.index_files import default_index_path
 from workbench.memory.opening import folder_of, open_index
-from workbench.memory.store.sqlite import place as builds
+from workbench.memory.store.sqlite import location as builds
 from workbench.memory.store.sqlite.database import libraries
-from workbench.memory.store.sqlite.place import alone
+from workbench.memory.store.sqlite.location import alone
 from workbench.memory.store.sqlite.store import Store
 from workbench.safe_text import counted
 from workbench.tables import Table, numbers
@@ -106,15 +106,15 @@ def held_at(store: str, index_path: Path | None = None) -> StoreSnapshot | None:
     """What a store, or the index of a memory's folder, holds; None for the address of a server."""
     if SCHEME in store:
         return None
-    place = Path(store).expanduser()
-    if not place.exists():
+    path = Path(store).expanduser()
+    if not path.exists():
         raise InputError(f"There is no {store}.", "Give a memory's folder or a store.")
-    if place.is_dir() and not is_store(place):
-        index = index_path or default_index_path(place)
+    if path.is_dir() and not is_store(path):
+        index = index_path or default_index_path(path)
         if not index.exists():
-            raise InputError(f"{place} has no index.", f"Index it: workbench index {place}")
-        return replace(read_store(index), folder=place)
-    return read_store(place)
+            raise InputError(f"{path} has no index.", f"Index it: workbench index {path}")
+        return replace(read_store(index), folder=path)
+    return read_store(path)
 
 
 def examine_store(held: StoreSnapshot, notes: Path | None = None, model: str | None = None) -> list[Check]:

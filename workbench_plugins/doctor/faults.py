@@ -26,7 +26,14 @@ from workbench.memory.embedding.local import (
     Truncated,
     local_embedder,
 )
-from workbench.memory.files import LARGEST_FILE, Place, content_hash, list_files, open_below, open_named
+from workbench.memory.files import (
+    LARGEST_FILE,
+    FileLocation,
+    content_hash,
+    list_files,
+    open_below,
+    open_named,
+)
 from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.unread import unread_files, unread_lines
@@ -188,7 +195,7 @@ def _text(folder: Path, path: str) -> str | None:
     """The text of a file of the notes; None if it is gone, or no plain file."""
     names = _inside(folder, path)
     try:
-        with open_below(Place(folder, names)) if names else open_named(folder / path) as file:
+        with open_below(FileLocation(folder, names)) if names else open_named(folder / path) as file:
             return file.read(LARGEST_FILE + 1).decode(errors="replace")
     except (OSError, ValueError):
         return None
@@ -302,8 +309,8 @@ def _again(held: StoreSnapshot, embedder: Embedder | None, named: bool, only: st
 def _sample(held: StoreSnapshot, rows: Rows, units: Vectors) -> list[int]:
     """Places of `rows`: some spread evenly, and those whose vectors are farthest from the mean of all."""
     whole = held.kind == "ours"
-    able = [place for place, row in enumerate(rows) if held.texts[row].strip()]
-    short = able if whole else [place for place in able if len(held.texts[rows[place]]) <= LONG]
+    able = [number for number, row in enumerate(rows) if held.texts[row].strip()]
+    short = able if whole else [number for number in able if len(held.texts[rows[number]]) <= LONG]
     if not short:
         return []
     even = short[:: max(1, -(-len(short) // SAMPLED))]

@@ -38,7 +38,7 @@ from workbench.memory.store.sqlite.database import (
     has_a_wrong_page,
     is_marked,
 )
-from workbench.memory.store.sqlite.place import words_file
+from workbench.memory.store.sqlite.location import words_file
 from workbench.records import Chunk
 
 Vectors = NDArray[np.float32]
@@ -80,16 +80,16 @@ class StoreSnapshot:
     checksums: bool = True
 
 
-def read_store(place: Path) -> StoreSnapshot:
+def read_store(path: Path) -> StoreSnapshot:
     """The content of a store's file or folder. Raises InputError for one of no known kind."""
-    if not place.exists():
-        raise InputError(f"There is no index at {place}.", "Make one: workbench index FOLDER")
-    readers = FOLDERS if place.is_dir() else FILES
-    with guarded(place, "Close the program that uses it, or update the workbench."):
-        found = next((held for read in readers if (held := read(place)) is not None), None)
+    if not path.exists():
+        raise InputError(f"There is no index at {path}.", "Make one: workbench index FOLDER")
+    readers = FOLDERS if path.is_dir() else FILES
+    with guarded(path, "Close the program that uses it, or update the workbench."):
+        found = next((held for read in readers if (held := read(path)) is not None), None)
     if found is None:
         raise InputError(
-            f"{place} is no store that the doctor knows.",
+            f"{path} is no store that the doctor knows.",
             "Give a memory's folder, an index, OpenClaw's or Basic Memory's SQLite file, or a folder of "
             "Qdrant, Chroma or FAISS.",
         )
@@ -222,7 +222,7 @@ def ours(db: apsw.Connection, name: str) -> StoreSnapshot:
     rows = _rows(db, OUR_CHUNKS)
     chunks = [Chunk(*fields) for *fields, _, _ in rows]
     texts = {str(row): one.text for one, (*_, row) in zip(chunks, rows, strict=True)}
-    changed = [one.place for one in chunks if one.path and not is_sound(one, settings["model"])]
+    changed = [one.location for one in chunks if one.path and not is_sound(one, settings["model"])]
     return _snapshot(
         name,
         "ours",
@@ -240,7 +240,7 @@ def ours(db: apsw.Connection, name: str) -> StoreSnapshot:
         says_folder=str(known.get("folder") or ""),
         rules=FileRules(**{**rules, "heads": tuple(rules["heads"])}) if rules else FileRules(),
         shares=[one.read_share for one in chunks],
-        problems=[*broken, *(f"{place} has another text than it was made with" for place in changed)],
+        problems=[*broken, *(f"{location} has another text than it was made with" for location in changed)],
         checksums=db.reserve_bytes("main") == CHECKSUM_BYTES,
     )
 
@@ -249,8 +249,8 @@ def _own_folder(name: str, folder: str, release: str) -> Path | None:
     """The memory that an index names, if the index is at a default place of that memory, else None."""
     if not folder:
         return None
-    places = {default_index_path(Path(folder)), default_index_path(Path(folder), release)}
-    return Path(folder) if Path(name).resolve() in {one.resolve() for one in places} else None
+    paths = {default_index_path(Path(folder)), default_index_path(Path(folder), release)}
+    return Path(folder) if Path(name).resolve() in {one.resolve() for one in paths} else None
 
 
 def _rebuild_there(folder: Path, release: str) -> str:
@@ -499,8 +499,8 @@ def _hnsw(folder: Path) -> Iterator[tuple[str, Vectors]]:
         raise ValueError(f"{header} speaks of {count:,} vectors of {size:,} bytes, more than there are")
     named = unpickled(known.read_bytes())
     labels = (named.kept if isinstance(named, _Inert) else named)["label_to_id"]
-    for place in range(count):
-        one = content[place * size : (place + 1) * size]
+    for number in range(count):
+        one = content[number * size : (number + 1) * size]
         (label,) = struct.unpack_from("<Q", one, label_at)
         if label in labels:
             yield labels[label], vector_of(one[data_at:label_at])
@@ -530,10 +530,10 @@ def _faiss_points(file: Path) -> Iterator[tuple[str, Mapping[str, Any], Vectors]
     vectors = np.frombuffer(content, "<f4", dimensions * count, len(content) - 4 * dimensions * count)
     documents, names = unpickled(file.with_suffix(".pkl").read_bytes())
     kept = documents.kept.get("_dict", {}) if isinstance(documents, _Inert) else documents
-    for place, vector in enumerate(vectors.reshape(count, dimensions)):
-        name = names.get(place, "")
+    for number, vector in enumerate(vectors.reshape(count, dimensions)):
+        name = names.get(number, "")
         found = kept.get(name)
-        yield str(name or place), found.kept if isinstance(found, _Inert) else found or {}, vector
+        yield str(name or number), found.kept if isinstance(found, _Inert) else found or {}, vector
     for name in sorted(set(kept) - set(names.values())):
         yield str(name), kept[name].kept if isinstance(kept[name], _Inert) else kept[name], MISSING
 

@@ -209,11 +209,11 @@ class OneOfText(PlainStage, slot="fold"):
 
     def run(self, trace: Trace, context: Context) -> Trace:
         seen: dict[str, int] = {}
-        places = np.full(trace.rows.size, np.nan)
+        ranks = np.full(trace.rows.size, np.nan)
         for row in trace.order[trace.dropped[trace.order] == KEPT].tolist():
             text = trace.chunks[row].text
-            places[row] = seen[text] = seen.get(text, 0) + 1
-        threshold = Threshold("place among the chunks with this text", places, 1, at_most=True)
+            ranks[row] = seen[text] = seen.get(text, 0) + 1
+        threshold = Threshold("place among the chunks with this text", ranks, 1, at_most=True)
         return dropped(trace, self, DropKind.FOLD, threshold)
 
 

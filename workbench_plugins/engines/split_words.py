@@ -39,9 +39,9 @@ class SplitTexts:
         """Those of these texts, in their order."""
         split = [text.split() for text in texts]
         having: dict[str, dict[int, int]] = {}
-        for place, words in enumerate(split):
+        for number, words in enumerate(split):
             for word, count in Counter(words).items():
-                having.setdefault(word, {})[place] = count
+                having.setdefault(word, {})[number] = count
         return cls(rows, having, np.array([*map(len, split)], float), _weights(having, len(split)))
 
     def scores(self, words: Sequence[str]) -> Floats:
@@ -50,8 +50,8 @@ class SplitTexts:
         mean = self.lengths.mean() if self.lengths.any() else 1.0
         for word in words:
             counts = np.zeros(self.rows.size)
-            for place, count in self.having.get(word, {}).items():
-                counts[place] = count
+            for number, count in self.having.get(word, {}).items():
+                counts[number] = count
             norm = K1 * (1 - B + B * self.lengths / mean)
             total += self.weights.get(word, 0.0) * (counts * (K1 + 1) / (counts + norm))
         return total

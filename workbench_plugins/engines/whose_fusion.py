@@ -78,7 +78,7 @@ class EngineOrder:
                 return one
         raise _in_neither(name, (hit.id for hit in self.hits))
 
-    def places(self, name: str) -> tuple[int, int]:
+    def ranks(self, name: str) -> tuple[int, int]:
         """The first and last possible place of the candidate, counted from 1; they differ in a tie."""
         hit = self.hit(name)
         return hit.first, hit.last
@@ -204,11 +204,11 @@ def legs_of(question: str, index: Index) -> Lists:
 def named_candidates(question: str, index: Index) -> dict[str, Candidate]:
     """The candidates that both legs bring for a question, by the places of their chunks."""
     candidates = search(question, PIPELINES[0], index).candidates
-    times = Counter(one.chunk.place for one in candidates)
+    times = Counter(one.chunk.location for one in candidates)
     return {
-        place if times[place] == 1 else f"{place} ({one.chunk.id[:6]})": one
+        location if times[location] == 1 else f"{location} ({one.chunk.id[:6]})": one
         for one in candidates
-        for place in [one.chunk.place]
+        for location in [one.chunk.location]
     }
 
 
@@ -224,9 +224,9 @@ def lists_of(candidates: Mapping[str, Candidate]) -> Lists:
 
 
 def _flips(first: Sequence[FusedHit], engine: Engine, hits: Sequence[FusedHit]) -> Iterable[Flip]:
-    place = {hit.id: hit.first for hit in first}
+    rank_of = {hit.id: hit.first for hit in first}
     for above, below in combinations(hits, 2):
-        if above.first < below.first and place[below.id] < place[above.id]:
+        if above.first < below.first and rank_of[below.id] < rank_of[above.id]:
             yield Flip(above.id, below.id, _why(engine, above, below))
 
 
@@ -305,7 +305,7 @@ def comparison_table(comparison: Comparison) -> Table:
         cells: list[str] = []
         if target is not None:
             hit = order.hit(target)
-            cells = [place_text(hit), f"{hit.score:.4f}", "yes" if order.passes(target) else "no"]
+            cells = [rank_text(hit), f"{hit.score:.4f}", "yes" if order.passes(target) else "no"]
         rows.append((order.engine.name, order_text(order), *cells, str(len(order.flips) or "")))
     return Table("engines", [Column("engine", "whole"), "order", *numbers(*heads, "flips")], rows)
 
@@ -331,7 +331,7 @@ def _last_part(name: str) -> str:
     return name.rpartition("/")[2]
 
 
-def place_text(hit: FusedHit) -> str:
+def rank_text(hit: FusedHit) -> str:
     """The place of a candidate, or the places that it shares with others."""
     return f"{hit.first}–{hit.last} tied" if hit.tied else f"{hit.first}"
 

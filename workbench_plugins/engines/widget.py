@@ -37,7 +37,7 @@ from workbench_plugins.engines.presets import (
     fuse,
     two_legs,
 )
-from workbench_plugins.engines.whose_fusion import EXAMPLE, Lists, lists_of, named_candidates, place_text
+from workbench_plugins.engines.whose_fusion import EXAMPLE, Lists, lists_of, named_candidates, rank_text
 
 # The sliders: the label, the ends, and the step.
 PARAMETERS = {
@@ -58,7 +58,7 @@ class FusionLab(Widget):
     `keyword`, `vector`, `k` and `share` that the method has. With an `index`, the lists are the hits of the
     legs for `question`, which is a setting too; `trace` is then the search with this fusion. Without an
     index, they are `lists`: the scores of the vector leg by id, and those of the keyword leg; larger is
-    better. `places` are the candidates, best first.
+    better. `ranking` has the candidates, best first.
 
     At first, `min_score` is OpenClaw's 0.35, or half of the best score if no candidate would pass 0.35.
     It stays when you choose another method. A `watch`ed file stays chosen when a question does not bring it.
@@ -145,7 +145,7 @@ class FusionLab(Widget):
     @property
     def _first_floor(self) -> float:
         """OpenClaw's floor, 0.35, or half of the best score if no candidate would pass it."""
-        best = max((one.score for one in self.places), default=1.0)
+        best = max((one.score for one in self.ranking), default=1.0)
         half = max(0.0, best) / 2
         return OPENCLAW if best >= OPENCLAW else half - half % STEP
 
@@ -155,7 +155,7 @@ class FusionLab(Widget):
         return replace(ENGINES[self.method].fusion, **self._parameters)
 
     @property
-    def places(self) -> list[FusedHit]:
+    def ranking(self) -> list[FusedHit]:
         """The candidates, best first."""
         return fuse(self.fusion, *self.lists)
 
@@ -163,8 +163,8 @@ class FusionLab(Widget):
     def figure(self) -> figures.Figure:
         """The ranks in both legs and after the fusion as a figure of plotly."""
         vector, keyword = (sorted(leg, key=lambda one: (-leg[one], one)) for leg in self.lists)
-        orders = {"keyword leg": keyword, self.method: [one.id for one in self.places], "vector leg": vector}
-        watched = next((one.id for one in self.places if _watch_name(one.id) == self.watch), None)
+        orders = {"keyword leg": keyword, self.method: [one.id for one in self.ranking], "vector leg": vector}
+        watched = next((one.id for one in self.ranking if _watch_name(one.id) == self.watch), None)
         return figures.ranks(orders, watched)
 
     @property
@@ -208,17 +208,17 @@ class FusionLab(Widget):
 
     @property
     def sentence(self) -> str:
-        places, floor = self.places, self.min_score
-        if not places:
+        ranking, floor = self.ranking, self.min_score
+        if not ranking:
             return "Neither list has a candidate."
-        passing = sum(one.score >= floor for one in places)
-        ties = {one.first for one in places if one.tied}
-        leaders, best = [one.id for one in places if one.first == 1], places[0].score
+        passing = sum(one.score >= floor for one in ranking)
+        ties = {one.first for one in ranking if one.tied}
+        leaders, best = [one.id for one in ranking if one.first == 1], ranking[0].score
         told = [
             f"{self.method}: {self.fusion.description}.",
             f"{' = '.join(leaders)} {'is' if len(leaders) == 1 else 'are'} first with {best:.4g}.",
             f"{len(ties)} ties." if len(ties) != 1 else "One tie.",
-            f"{passing} of {len(places)} candidates pass {number_text(floor, 0.01)}.",
+            f"{passing} of {len(ranking)} candidates pass {number_text(floor, 0.01)}.",
         ]
         return " ".join([*told, *self._of_the_watched])
 
@@ -228,7 +228,7 @@ class FusionLab(Widget):
         watched = self.watch
         if watched == NOTHING:
             return []
-        best = next((one for one in self.places if _watch_name(one.id) == watched), None)
+        best = next((one for one in self.ranking if _watch_name(one.id) == watched), None)
         return [_hit_text(best, self.min_score) if best else f"{watched} is in neither list."]
 
     @property
@@ -237,12 +237,12 @@ class FusionLab(Widget):
         return Table(
             f"{self.method}: all candidates, best first",
             ("candidate", "place", *legs, "fused score", f"floor {number_text(self.min_score, 0.01)}"),
-            tuple(self._row(one) for one in self.places),
+            tuple(self._row(one) for one in self.ranking),
         )
 
     def _row(self, one: FusedHit) -> tuple[str, ...]:
         fate = "passes" if one.score >= self.min_score else "dropped"
-        return (one.id, place_text(one), *_cells(one.keyword), *_cells(one.vector), f"{one.score:.4f}", fate)
+        return (one.id, rank_text(one), *_cells(one.keyword), *_cells(one.vector), f"{one.score:.4f}", fate)
 
     @property
     def code(self) -> str:
@@ -326,4 +326,4 @@ def _cells(given: LegPart | None) -> tuple[str, str, str]:
 def _hit_text(one: FusedHit, floor: float) -> str:
     score, least = apart(one.score, floor)
     fate = f"≥ {least}, it passes" if one.score >= floor else f"< {least}, it is dropped"
-    return f"{one.id} is {place_text(one)}: {score} {fate}."
+    return f"{one.id} is {rank_text(one)}: {score} {fate}."

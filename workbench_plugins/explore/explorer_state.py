@@ -52,7 +52,7 @@ def scored(trace: Trace, one: Candidate) -> bool:
     if not isfinite(one.score):
         return False
     writer = next((n for n, stage in enumerate(trace.stages) if trace.ranked_by in stage.writes()), -1)
-    return one.drop is None or trace.place_of(one.drop.stage) > writer
+    return one.drop is None or trace.stage_number(one.drop.stage) > writer
 
 
 GROUPS = {"am": "AutoMem", "bm": "Basic Memory", "engine": "fusions of other engines", "qmd": "QMD"}
@@ -309,7 +309,7 @@ def _verdict(explanations: Sequence[Explanation], files: Sequence[str]) -> str:
 
 def _location(one: Candidate | None, other: Candidate | None) -> str:
     there = one or other
-    return there.chunk.place if there else ABSENT
+    return there.chunk.location if there else ABSENT
 
 
 def _cells(trace: Trace, one: Candidate | None) -> tuple[str, str]:

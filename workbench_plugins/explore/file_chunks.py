@@ -56,8 +56,8 @@ def held_file(index: Index, path: str) -> HeldFile:
         )
     read = _read(index, chunks)
     held = []
-    for place, (chunk, (windows, read_to)) in enumerate(zip(chunks, read, strict=True)):
-        before = chunks[place - 1].end_line if place else 0
+    for number, (chunk, (windows, read_to)) in enumerate(zip(chunks, read, strict=True)):
+        before = chunks[number - 1].end_line if number else 0
         last = min(before, chunk.end_line)
         held.append(HeldChunk(chunk, max(0, last - chunk.start_line + 1), windows, read_to))
     return HeldFile(path, tuple(held), _left_out(index, path, chunks))
@@ -111,7 +111,7 @@ def chunk_line(one: HeldChunk) -> str:
     if one.repeated:
         lines = "line" if one.repeated == 1 else f"{one.repeated} lines"
         told.append(f"the first {lines} repeated from the chunk before")
-    return f"{one.chunk.place}: {', '.join(told)}"
+    return f"{one.chunk.location}: {', '.join(told)}"
 
 
 def read_text(one: HeldChunk) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from workbench.contracts import Index
-from workbench.memory.choices import is_default_place
+from workbench.memory.choices import is_default_path
 from workbench.memory.files import memory_root
 from workbench.memory.index import MemoryIndex
 from workbench.memory.index_files import file_to_open
@@ -22,7 +22,7 @@ class Indexes:
     def __init__(self, base: Index, beside: bool = False) -> None:
         self.base = base
         root = base.root if beside and isinstance(base, MemoryIndex) else None
-        self._root = root if root is not None and is_default_place(Path(base.name)) else None
+        self._root = root if root is not None and is_default_path(Path(base.name)) else None
         self._opened: dict[str, MemoryIndex] = {}
 
     def of(self, pipeline: Pipeline) -> Index:

@@ -168,8 +168,8 @@ def worst_first(log: Iterable[Asked], pipeline: Pipeline, index: Index) -> list[
 def _judged(asked: Asked, trace: Trace, pipeline: Pipeline, index: Index) -> Judged:
     paths = [one.chunk.path for one in trace.results]
     if asked.expected in paths:
-        place = paths.index(asked.expected) + 1
-        return Judged(asked, (2, -place, 0), f"returned at place {place} of {len(paths)}")
+        rank = paths.index(asked.expected) + 1
+        return Judged(asked, (2, -rank, 0), f"returned at place {rank} of {len(paths)}")
     if asked.expected:
         positions = [one.position for one in trace.candidates if one.chunk.path == asked.expected]
         fate = explain(trace, index, asked.expected).fate

@@ -36,12 +36,12 @@ def memory_map(index: OpenIndex, question: str) -> dict[str, Any]:
     shown = np.union1d(drawn, np.flatnonzero(np.isin(rows, near.rows)))
     centre, axes, shares = main_plane(vectors[drawn])
     chunks = index.chunks(rows[shown])
-    place = {int(row): n for n, row in enumerate(rows[shown])}
+    order = {int(row): n for n, row in enumerate(rows[shown])}
     first, second = (f"{share:.0%}" for share in shares)
     points = np.round((vectors[shown] - centre) @ axes, 4)
     at = np.round((query - centre) @ axes, 4)
-    names = [one.place for one in chunks]
-    neighbours = [place[int(row)] for row in near.rows]
+    names = [one.location for one in chunks]
+    neighbours = [order[int(row)] for row in near.rows]
     figure = figures.memory_map(
         [(float(x), float(y)) for x, y in points],
         names,

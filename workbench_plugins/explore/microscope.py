@@ -87,7 +87,7 @@ def dissect(question: str, index: Index, words: Words = ascii_words) -> Dissecti
     cleaned = check_question(question)
     texts = tuple({word.lower(): word for word in reversed(words(cleaned))}.values())[::-1]
     has = _having(texts, index)
-    dissected = tuple(_word(place, text, has, index.size) for place, text in enumerate(texts))
+    dissected = tuple(_word(number, text, has, index.size) for number, text in enumerate(texts))
     sets, complete = _sets(texts, has)
     return Dissection(
         question=cleaned,
@@ -109,13 +109,13 @@ def _having(words: Sequence[str], index: Index) -> NDArray[np.bool_]:
     return np.array([np.isin(rows, some) for some in found], bool).reshape(len(words), rows.size)
 
 
-def _together(has: NDArray[np.bool_], places: Iterable[int]) -> int:
-    return int(has[list(places)].all(axis=0).sum())
+def _together(has: NDArray[np.bool_], numbers: Iterable[int]) -> int:
+    return int(has[list(numbers)].all(axis=0).sum())
 
 
-def _word(place: int, text: str, has: NDArray[np.bool_], size: int) -> Word:
-    rows = int(has[place].sum())
-    others = [other for other in range(len(has)) if other != place]
+def _word(number: int, text: str, has: NDArray[np.bool_], size: int) -> Word:
+    rows = int(has[number].sum())
+    others = [other for other in range(len(has)) if other != number]
     without = _together(has, others) if others else None
     return Word(text, rows, fts5_idf(size, rows), 2 * rows >= size, without)
 
@@ -124,8 +124,8 @@ def _sets(words: Sequence[str], has: NDArray[np.bool_]) -> tuple[tuple[WordSet, 
     n = len(words)
     complete = n <= MOST_WORDS
     sizes = range(n, 0, -1) if complete else (n, n - 1, 1)
-    places = [some for size in sizes for some in _chosen(n, size)]
-    return tuple(WordSet(tuple(words[i] for i in some), _together(has, some)) for some in places), complete
+    sets = [some for size in sizes for some in _chosen(n, size)]
+    return tuple(WordSet(tuple(words[i] for i in some), _together(has, some)) for some in sets), complete
 
 
 def _chosen(n: int, size: int) -> list[tuple[int, ...]]:
@@ -258,9 +258,9 @@ def _unit(pipeline: Pipeline) -> str:
 def _attempts(pipeline: Pipeline, question: str, index: Index) -> Iterator[tuple[Stage, Queries]]:
     trace = Trace(question, pipeline.name, pipeline.stages)
     context = Running(index, question, pipeline.limit)
-    for place, stage in enumerate(pipeline.stages):
+    for number, stage in enumerate(pipeline.stages):
         if stage.slot == "query":
-            trace = run(trace, context, place, place + 1)
+            trace = run(trace, context, number, number + 1)
             yield stage, (trace.query,) if trace.query else ()
         elif (further := getattr(stage, "further_queries", None)) and (
             more := further(trace, index, pipeline.limit)

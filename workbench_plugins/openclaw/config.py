@@ -345,13 +345,13 @@ def _finding(
     one: Given, given: Sequence[Given], unknown: Sequence[str], made: Configuration, newest: bool
 ) -> KeyReport:
     def found(fate: Literal["used", "no effect"], description: str) -> KeyReport:
-        return KeyReport(one.place, shown(one.key, one.value), fate, description)
+        return KeyReport(one.location, shown(one.key, one.value), fate, description)
 
     if below(one.key, unknown):
         near = difflib.get_close_matches(one.key, KINDS, n=1, cutoff=0.6)
-        return _unknown(one.place, f"unknown; the most similar key is {near[0]}" if near else "unknown")
-    later = [other.place for other in given if other.key == one.key][-1]
-    if later != one.place and one.key != "extraPaths":
+        return _unknown(one.location, f"unknown; the most similar key is {near[0]}" if near else "unknown")
+    later = [other.location for other in given if other.key == one.key][-1]
+    if later != one.location and one.key != "extraPaths":
         return found("no effect", f"{later} overrides it")
     if newest and (above := below(one.key, RETIRED_KEYS)):
         return found("no effect", f"2026.9.6 no longer reads {above}: its values are fixed")
@@ -361,9 +361,9 @@ def _finding(
     return found("used", became) if became else found("no effect", _why_not(one, made))
 
 
-def _unknown(place: str, description: str) -> KeyReport:
+def _unknown(location: str, description: str) -> KeyReport:
     """A key that is not known. Its value is not shown: nobody can say whether it is a secret."""
-    return KeyReport(one_line(masked(place)), NOT_SHOWN, "unknown", description)
+    return KeyReport(one_line(masked(location)), NOT_SHOWN, "unknown", description)
 
 
 def _memory_keys(data: Mapping[str, Any], form: str) -> Iterator[KeyReport]:
@@ -372,10 +372,10 @@ def _memory_keys(data: Mapping[str, Any], form: str) -> Iterator[KeyReport]:
     for one in leaves(memory if isinstance(memory, Mapping) else {}, "memory"):
         if one.key == "citations":
             yield KeyReport(
-                one.place, shown(one.key, one.value), "used", "the citations of the agent's tools"
+                one.location, shown(one.key, one.value), "used", "the citations of the agent's tools"
             )
         elif not below(one.key, ("search",)):
-            yield _unknown(one.place, "unknown")
+            yield _unknown(one.location, "unknown")
     if (workspace := at(data, "agents.defaults.workspace")) is not None:
         yield KeyReport("agents.defaults.workspace", shown("", workspace), "used", "the default of --memory")
     if form == SEPTEMBER_FORM and at(data, FEBRUARY_FORM) is not None:

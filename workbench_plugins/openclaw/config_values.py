@@ -159,7 +159,7 @@ LARGEST_FILE = 250_000
 class Given(NamedTuple):
     """A key with its value: its path in the file, and its path below the settings of memory search."""
 
-    place: str
+    location: str
     key: str
     value: Any
 
@@ -167,12 +167,12 @@ class Given(NamedTuple):
 class Tree(NamedTuple):
     """Settings of memory search with their path in the file."""
 
-    place: str
+    location: str
     settings: Mapping[str, Any]
 
     def keys_with_values(self) -> list[Given]:
         """Every key that has a value, in the order of the file."""
-        return list(leaves(self.settings, self.place))
+        return list(leaves(self.settings, self.location))
 
 
 class Trees(NamedTuple):
@@ -220,10 +220,10 @@ def trees(data: Mapping[str, Any], file: Path, agent: str = "") -> Trees:
             f"The configuration {file} has no agent {agent!r}.",
             f"It has {', '.join(agents) or 'main alone'}.",
         )
-    place, inner = (SEPTEMBER_FORM, SEPTEMBER_FORM) if newer else (FEBRUARY_FORM, "memorySearch")
+    location, inner = (SEPTEMBER_FORM, SEPTEMBER_FORM) if newer else (FEBRUARY_FORM, "memorySearch")
     mine = agents.get(agent, Tree("", {}))
-    own = Tree(f"{mine.place}.{inner}", _mapping(mine.settings, inner, file))
-    return Trees(place, agent, Tree(place, _mapping(data, place, file)), own)
+    own = Tree(f"{mine.location}.{inner}", _mapping(mine.settings, inner, file))
+    return Trees(location, agent, Tree(location, _mapping(data, location, file)), own)
 
 
 def _entries(data: Mapping[str, Any], file: Path) -> dict[str, Tree]:
@@ -240,38 +240,38 @@ def _listed(data: Mapping[str, Any], file: Path) -> dict[str, Tree]:
     if not isinstance(listed, list) or not all(isinstance(one, Mapping) for one in listed):
         raise InputError(f"{file}: agents.list is not a list of objects.", "Correct the file.")
     return {
-        str(one.get("id", "main")): Tree(f"agents.list[{place}]", one) for place, one in enumerate(listed)
+        str(one.get("id", "main")): Tree(f"agents.list[{number}]", one) for number, one in enumerate(listed)
     }
 
 
-def at(data: Mapping[str, Any], place: str, default: Any = None) -> Any:
+def at(data: Mapping[str, Any], location: str, default: Any = None) -> Any:
     """The value at a dotted path; `default` if it is missing or null."""
     found: Any = data
-    for key in place.split("."):
+    for key in location.split("."):
         found = found.get(key) if isinstance(found, Mapping) else None
     return default if found is None else found
 
 
-def _mapping(data: Mapping[str, Any], place: str, file: Path) -> Mapping[str, Any]:
-    found = at(data, place, {})
+def _mapping(data: Mapping[str, Any], location: str, file: Path) -> Mapping[str, Any]:
+    found = at(data, location, {})
     if not isinstance(found, Mapping):
-        raise InputError(f"{file}: {place} is not an object.", "Correct the file.")
+        raise InputError(f"{file}: {location} is not an object.", "Correct the file.")
     return found
 
 
-def leaves(tree: Mapping[str, Any], place: str, above: str = "") -> Iterator[Given]:
+def leaves(tree: Mapping[str, Any], location: str, above: str = "") -> Iterator[Given]:
     """The leaves of a tree in order. The keys below a secret are not listed."""
     for key, value in tree.items():
         path = f"{above}{key}"
         if value is None:
             continue
         if isinstance(value, Mapping) and value and not is_secret_name(key):
-            yield from leaves(value, place, f"{path}.")
+            yield from leaves(value, location, f"{path}.")
         else:
-            yield Given(f"{place}.{path}", path, value)
+            yield Given(f"{location}.{path}", path, value)
 
 
-def resolved(raw: Mapping[str, Any], place: str, retired: Sequence[str] = ()) -> tuple[Search, list[str]]:
+def resolved(raw: Mapping[str, Any], location: str, retired: Sequence[str] = ()) -> tuple[Search, list[str]]:
     """The settings with all defaults, and the unknown keys, which are ignored, as the `retired` ones are.
 
     Raises InputError for values that cannot be used, each with its key.
@@ -284,14 +284,14 @@ def resolved(raw: Mapping[str, Any], place: str, retired: Sequence[str] = ()) ->
         except ValidationError as error:
             for one in error.errors(include_url=False, include_context=False):
                 name = ".".join(map(str, (key, *one["loc"])))
-                wrong.append(f"{place}.{name} is {shown(name, one['input'])}: {one['msg']}")
+                wrong.append(f"{location}.{name} is {shown(name, one['input'])}: {one['msg']}")
     unknown = []
-    for given in leaves(raw, place):
+    for given in leaves(raw, location):
         group = any(key.startswith(f"{given.key}.") for key in KINDS)
         if below(given.key, retired):
             continue
         if group and not isinstance(given.value, Mapping):
-            wrong.append(f"{given.place} is {shown(given.key, given.value)}: it is no object")
+            wrong.append(f"{given.location} is {shown(given.key, given.value)}: it is no object")
         elif at(raw, given.key) is None or not (group or below(given.key, KINDS)):
             unknown.append(given.key)
     if wrong:

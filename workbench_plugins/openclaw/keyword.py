@@ -300,11 +300,11 @@ FEATURES = ("query_coverage", "query_density", "path_words", "text_length")
 def features(words: Sequence[str], chunks: Sequence[Chunk]) -> Floats:
     """The FEATURES of each chunk, one row each; `words` must be distinct and in lower case."""
     seen = np.empty((len(FEATURES), len(chunks)))
-    for place, chunk in enumerate(chunks):
+    for number, chunk in enumerate(chunks):
         text, path = _distinct(chunk.text), path_identifier(chunk.path)
         found, in_path = (sum(word in those for word in words) for those in (text, path))
         shares = found / max(len(words), 1), found / max(len(text), 1)
-        seen[:, place] = *shares, in_path, utf16_length(chunk.text)
+        seen[:, number] = *shares, in_path, utf16_length(chunk.text)
     return seen
 
 
@@ -355,17 +355,17 @@ def _names(path: str) -> tuple[str, str, str]:
     """The names of a file that a question can use: path, file name, file name without its ending."""
     whole = path_identifier(path)
     last = whole.rsplit("/", 1)[-1]
-    place = last.rfind(".")
-    return whole, last, last[:place] if place > 0 else last
+    dot = last.rfind(".")
+    return whole, last, last[:dot] if dot > 0 else last
 
 
-def ordered(columns: Sequence[NDArray[Any]], place: Callable[[int], Any]) -> Rows:
-    """The rows sorted by these columns, ascending, first column first; equal rows are sorted by `place`."""
+def ordered(columns: Sequence[NDArray[Any]], sort_key: Callable[[int], Any]) -> Rows:
+    """The rows sorted by these columns, ascending, first column first; equal rows are sorted by their key."""
     order = np.lexsort(tuple(reversed(columns)))
     differ = np.any([column[order[1:]] != column[order[:-1]] for column in columns], axis=0)
     for begin, end in pairwise([0, *(np.flatnonzero(differ) + 1).tolist(), order.size]):
         if end - begin > 1:
-            order[begin:end] = sorted(order[begin:end].tolist(), key=place)
+            order[begin:end] = sorted(order[begin:end].tolist(), key=sort_key)
     return order
 
 
@@ -515,17 +515,17 @@ class Paths:
         for plan in path_plans(question, self._tokenizer):
             hits = self._table.search(plan.query, plan.substrings, len(self._paths))
             scores = relevance(hits.raw).tolist()
-            for place, score, raw in zip(hits.rows.tolist(), scores, hits.raw.tolist(), strict=True):
-                if self._first[place] != NO_CHUNK:
-                    best[place] = max(best.get(place, (0.0, 0.0)), (score, raw))
-        order = sorted(best, key=lambda place: (-best[place][0], path_key(self._paths[place])))
-        return Hits(self._first[order], np.array([best[place][1] for place in order], float))
+            for number, score, raw in zip(hits.rows.tolist(), scores, hits.raw.tolist(), strict=True):
+                if self._first[number] != NO_CHUNK:
+                    best[number] = max(best.get(number, (0.0, 0.0)), (score, raw))
+        order = sorted(best, key=lambda number: (-best[number][0], path_key(self._paths[number])))
+        return Hits(self._first[order], np.array([best[number][1] for number in order], float))
 
     def _exactly(self, question: str) -> Rows:
-        found = [place for place, row in enumerate(self._first.tolist()) if row != NO_CHUNK]
-        tiers = [(-exact_path_tier(question, self._paths[place]), place) for place in found]
-        exact = sorted((tier, place) for tier, place in tiers if tier)[:MOST_PATHS]
-        return self._first[[place for _, place in exact]]
+        found = [number for number, row in enumerate(self._first.tolist()) if row != NO_CHUNK]
+        tiers = [(-exact_path_tier(question, self._paths[number]), number) for number in found]
+        exact = sorted((tier, number) for tier, number in tiers if tier)[:MOST_PATHS]
+        return self._first[[number for _, number in exact]]
 
 
 class PathIndex(IndexAdapter):
@@ -702,8 +702,8 @@ class FallbackWhenEmpty(ManyQueries):
             full = full or hits.rows.size >= depth
             seen = features(ranking_words(one.text), index.chunks(hits.rows))
             scores = np.asarray(boosted(relevance(hits.raw), *seen), float)
-            for place, row in enumerate(hits.rows.tolist()):
-                now = Best(-float(hits.raw[place]), float(scores[place]), seen[:, place])
+            for number, row in enumerate(hits.rows.tolist()):
+                now = Best(-float(hits.raw[number]), float(scores[number]), seen[:, number])
                 if row not in best or now[:2] > best[row][:2]:
                     best[row] = now
         whole = list(queries) == _whole(trace)
@@ -814,8 +814,8 @@ def _hits(question: str, index: Index, queries: Sequence[TextQuery], depth: int)
 
 def _found(question: str, index: Index, hits: AllHits) -> Found:
     texts, paths, exact = hits
-    rows, places = np.unique(np.concatenate([texts.rows, paths.rows, exact]), return_inverse=True)
-    of_texts, of_paths, _ = np.split(places, np.cumsum([texts.rows.size, paths.rows.size]))
+    rows, inverse = np.unique(np.concatenate([texts.rows, paths.rows, exact]), return_inverse=True)
+    of_texts, of_paths, _ = np.split(inverse, np.cumsum([texts.rows.size, paths.rows.size]))
     chunks = index.chunks(rows)
     return Found(
         rows,
@@ -826,10 +826,10 @@ def _found(question: str, index: Index, hits: AllHits) -> Found:
     )
 
 
-def _best(raw: Floats, score: Floats, places: Rows, size: int) -> Floats:
+def _best(raw: Floats, score: Floats, inverse: Rows, size: int) -> Floats:
     """For each place, the raw number of its hit with the best score."""
     best, order = np.full(size, np.nan), np.argsort(score, kind="stable")
-    best[places[order]] = raw[order]  # of several hits the last one stays
+    best[inverse[order]] = raw[order]  # of several hits the last one stays
     return best
 
 
@@ -844,11 +844,11 @@ def _in_order(found: Found, seen: Floats) -> Rows:
     score = np.where(in_text, boosted(text, *seen), np.where(exact, 1.0, path))
     columns = (-found.tiers, exact & ~in_text, -score, -text, np.where(exact, 0.0, -path))
 
-    def place(row: int) -> tuple[tuple[str, str], int, str]:
+    def sort_key(row: int) -> tuple[tuple[str, str], int, str]:
         chunk = found.chunks[row]
         return path_key(chunk.path), chunk.start_line, chunk.id
 
-    return ordered(columns, place)
+    return ordered(columns, sort_key)
 
 
 @dataclass(frozen=True)

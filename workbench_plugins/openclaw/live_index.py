@@ -52,7 +52,7 @@ from workbench.memory.store.contract import (
 from workbench.memory.store.scan import Scan
 from workbench.memory.store.sqlite.database import BUSY_SECONDS, Identity, identity, typed
 from workbench.memory.store.sqlite.fts5 import match_expression
-from workbench.memory.store.sqlite.place import alone, make_folder
+from workbench.memory.store.sqlite.location import alone, make_folder
 from workbench.memory.store.sqlite.store import Store
 from workbench.progress import progress_bar
 from workbench.records import Chunk, Document, Hits, Query, Rows, Vector
@@ -631,7 +631,7 @@ class LiveIndex(OpenIndex):
             first = self.chunks(np.array(self._unusable[:1], np.int64))[0]
             yield (
                 f"{store.path}: {len(self._unusable)} of {self.size} chunks have no usable vector, "
-                f"{first.place} is the first; the vector leg does not find them."
+                f"{first.location} is the first; the vector leg does not find them."
             )
         ((others,),) = store.rows("SELECT count(*) FROM {chunks} WHERE model <> :model")
         if others:

@@ -58,9 +58,9 @@ def words_and_characters_of(text: str) -> list[str]:
     if text.isascii():
         return words_of(text)
     lower = text.lower()
-    places = [match.start() for match in UNSPACED.finditer(lower)]
-    pairs = [lower[a : a + 2] for a, b in pairwise(places) if b == a + 1]
-    return list(dict.fromkeys([*words_of(text), *pairs, *(lower[place] for place in places)]))
+    starts = [match.start() for match in UNSPACED.finditer(lower)]
+    pairs = [lower[a : a + 2] for a, b in pairwise(starts) if b == a + 1]
+    return list(dict.fromkeys([*words_of(text), *pairs, *(lower[start] for start in starts)]))
 
 
 def jaccard(one: Sequence[str], other: Sequence[str]) -> float:
@@ -119,9 +119,9 @@ def pick(scores: Floats, similarity: Floats, weight: float) -> Picked:
         picked.append(best)
         np.minimum(value, rows[best], out=value)
     order = np.array(picked, np.int64)
-    place = np.empty(scores.size, np.int64)
-    place[order] = np.arange(scores.size)
-    earlier = place[None, :] < place[:, None]
+    rank = np.empty(scores.size, np.int64)
+    rank[order] = np.arange(scores.size)
+    earlier = rank[None, :] < rank[:, None]
     return Picked(order, relevance, np.where(earlier, similarity, 0.0).max(axis=1, initial=0.0))
 
 
@@ -205,9 +205,9 @@ class MMR(
             if len(tables) >= MOST_TABLES:
                 tables.clear()
             tables[name] = self._of(index, every)
-        places = np.searchsorted(every, rows)
+        ordinals = np.searchsorted(every, rows)
         # Several times as fast as np.ix_.
-        return tables[name].take(places, axis=0).take(places, axis=1)
+        return tables[name].take(ordinals, axis=0).take(ordinals, axis=1)
 
     def _of(self, index: Index, rows: Rows) -> Floats:
         return self.similarities([beginning(chunk.text, self.units) for chunk in index.chunks(rows)])
@@ -562,11 +562,11 @@ class ByTier(Order):
         score = np.where(tiers > 0, rank, trace.columns["score"])
         lexical = trace.columns.get("lexical_rank", np.zeros(len(trace.chunks)))
 
-        def place(row: int) -> tuple[Any, ...]:
+        def sort_key(row: int) -> tuple[Any, ...]:
             chunk = trace.chunks[row]
             return path_key(chunk.path), chunk.start_line, chunk.end_line, chunk.id
 
-        return replace(trace, order=ordered((-tiers, -score, -rank, -lexical), place))
+        return replace(trace, order=ordered((-tiers, -score, -rank, -lexical), sort_key))
 
 
 def tiers_of(trace: Trace) -> Floats:
@@ -593,7 +593,7 @@ class TieredMMR(UnspacedMMR):
 # Rescues: keyword hits that come back although the floor has dropped them
 
 RESCUED = {"rescued": ["column", "score"], "found": ["column", "keyword_rank"]}
-PLACE = attrgetter("source", "path", "start_line", "end_line")
+LOCATION = attrgetter("source", "path", "start_line", "end_line")
 """The file and lines of a chunk."""
 
 
@@ -664,12 +664,12 @@ def keyword_backed(trace: Trace, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
     backed = among & found
     others = np.flatnonzero(among & ~found)
     if others.size:
-        places = set(map(PLACE, compress(trace.chunks, found)))
-        backed[others] = [PLACE(trace.chunks[row]) in places for row in others.tolist()]
+        locations = set(map(LOCATION, compress(trace.chunks, found)))
+        backed[others] = [LOCATION(trace.chunks[row]) in locations for row in others.tolist()]
     return backed
 
 
 def _brought_back(trace: Trace, rows: NDArray[np.bool_]) -> Trace:
     """The trace with these rows brought back if a floor dropped them; other drops stay."""
-    floors = [place for place, stage in enumerate(trace.stages) if isinstance(stage, MinScore)]
+    floors = [number for number, stage in enumerate(trace.stages) if isinstance(stage, MinScore)]
     return trace.with_changes(dropped=np.where(rows & np.isin(trace.dropped, floors), KEPT, trace.dropped))

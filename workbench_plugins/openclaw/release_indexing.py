@@ -72,21 +72,21 @@ class Comment(NamedTuple):
 
 def comments(text: str, within_lines: bool = False) -> Iterator[Comment]:
     """The annotation comments of a text, in order; `within_lines` skips values that span lines."""
-    place, closing, line_end = 0, -1, -1
-    while marker := MARKER.search(text, place):
-        place = marker.end()
-        if closing < place:
-            closing = text.find("-->", place)
+    offset, closing, line_end = 0, -1, -1
+    while marker := MARKER.search(text, offset):
+        offset = marker.end()
+        if closing < offset:
+            closing = text.find("-->", offset)
             if closing < 0:
                 return
-        if within_lines and line_end < place:
-            found = LINE_END.search(text, place)
+        if within_lines and line_end < offset:
+            found = LINE_END.search(text, offset)
             line_end = found.start() if found else len(text)
         if within_lines and line_end < closing:
             continue
-        value = text[place:closing].strip(BLANKS)
-        place = closing + len("-->")
-        yield Comment(marker.start(), place, marker[1].lower(), value)
+        value = text[offset:closing].strip(BLANKS)
+        offset = closing + len("-->")
+        yield Comment(marker.start(), offset, marker[1].lower(), value)
 
 
 def without_annotations(text: str) -> str:
@@ -144,15 +144,15 @@ def _projects(text: str) -> str | None:
 
 def _project_comments(text: str) -> Iterator[str]:
     """The values of project comments, also of those inside other comments."""
-    place = 0
-    while marker := MARKER.search(text, place):
-        place = marker.end()
-        closing = text.find("-->", place)
+    offset = 0
+    while marker := MARKER.search(text, offset):
+        offset = marker.end()
+        closing = text.find("-->", offset)
         if closing < 0:
             return
         if marker[1].lower() == "project":
-            yield text[place:closing].strip(BLANKS)
-            place = closing + len("-->")
+            yield text[offset:closing].strip(BLANKS)
+            offset = closing + len("-->")
 
 
 def _project(text: str) -> str | None:
@@ -365,10 +365,10 @@ class JulyChunker(LineChunker):
 def _fine(text: str, units: int) -> Iterator[str]:
     """Pieces of `units` UTF-16 units; a character that begins within a piece ends in it."""
     start, size = 0, 0
-    for place, character in enumerate(text):
+    for offset, character in enumerate(text):
         if size >= units:
-            yield text[start:place]
-            start, size = place, 0
+            yield text[start:offset]
+            start, size = offset, 0
         size += utf16_length(character)
     yield text[start:]
 
@@ -390,11 +390,11 @@ def _light_pieces(text: str, budget: int) -> Iterator[str]:
         yield text
         return
     start, size = 0, 0
-    for place, character in enumerate(text):
+    for offset, character in enumerate(text):
         heavier = weight(character)
         if size + heavier > budget:
-            yield text[start:place]
-            start, size = place, 0
+            yield text[start:offset]
+            start, size = offset, 0
         size += heavier
     yield text[start:]
 

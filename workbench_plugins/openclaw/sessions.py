@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
 from workbench.errors import InputError
-from workbench.memory.files import Place, open_below, open_plain, settled
+from workbench.memory.files import FileLocation, open_below, open_plain, settled
 from workbench.memory.sources import Chunker, Look, looks, whole_characters
 from workbench.records import Document, Passage
 
@@ -59,8 +59,8 @@ class Sessions:
 
     def read(self, path: str) -> Transcript:
         """The messages of one transcript. Raises InputError for a link and for a file that cannot be read."""
-        place = Place(self.folder.resolve(), (path.removeprefix(f"{self.name}/"),))
-        with open_plain(place, path) as file:
+        location = FileLocation(self.folder.resolve(), (path.removeprefix(f"{self.name}/"),))
+        with open_plain(location, path) as file:
             info = settled(file)
             _check_size(info.st_size, path)
             said, self.broken[path] = messages(_lines(file))
@@ -169,7 +169,7 @@ class Pending:
         Raises OSError when it cannot be read or is not a plain file. The whole of a file that has shrunk is
         pending. Lines are counted only while the bytes do not reach a threshold above 0.
         """
-        with open_below(Place(file.parent.resolve(), (file.name,))) as opened:
+        with open_below(FileLocation(file.parent.resolve(), (file.name,))) as opened:
             size = os.fstat(opened.fileno()).st_size
             start = self.size if size >= self.size else 0
             added = self.bytes + size - start

@@ -76,11 +76,11 @@ class Shape:
 class Exact:
     """No rounding of a linear layer's numbers. A place is a layer and a name: `3.intermediate`."""
 
-    def input(self, place: str, values: Output) -> Output:
+    def input(self, node: str, values: Output) -> Output:
         """The input of the linear layers at a place."""
         return values
 
-    def weight(self, place: str, weight: NDArray[np.float32]) -> Output:
+    def weight(self, node: str, weight: NDArray[np.float32]) -> Output:
         """The weight of a linear layer whose input is that of the place: shape (outputs, inputs)."""
         return constant(weight)
 
@@ -134,8 +134,8 @@ class _Layers:
         one = op.constant(np.array([1], np.int64))
         zero = op.constant(np.array([0], np.int64))
         length = op.gather(op.shape_of(ids), one, whole(0))
-        places = op.slice(constant(every), zero, length, one, zero)
-        return self.normalised(op.add(words, op.unsqueeze(places, whole(0))), f"{name}LayerNorm")
+        positions = op.slice(constant(every), zero, length, one, zero)
+        return self.normalised(op.add(words, op.unsqueeze(positions, whole(0))), f"{name}LayerNorm")
 
     def layer(self, layer: int, values: Output, bias: Output) -> Output:
         name = f"encoder.layer.{layer}."
@@ -153,16 +153,16 @@ class _Layers:
         inner = op.gelu(self.linear(given, f"{layer}.intermediate", f"{name}intermediate.dense"), "erf")
         return self._added(inner, values, f"{layer}.output", f"{name}output.")
 
-    def _added(self, given: Output, values: Output, place: str, name: str) -> Output:
-        changed = self.linear(self.rounding.input(place, given), place, f"{name}dense")
+    def _added(self, given: Output, values: Output, node: str, name: str) -> Output:
+        changed = self.linear(self.rounding.input(node, given), node, f"{name}dense")
         return self.normalised(op.add(changed, values), f"{name}LayerNorm")
 
     def _heads(self, values: Output) -> Output:
         shape = whole(0, 0, self.shape.heads, self.shape.width // self.shape.heads)
         return op.transpose(op.reshape(values, shape, True), whole(0, 2, 1, 3))
 
-    def linear(self, values: Output, place: str, name: str) -> Output:
-        weight = self.rounding.weight(place, self.weights[f"{name}.weight"])
+    def linear(self, values: Output, node: str, name: str) -> Output:
+        weight = self.rounding.weight(node, self.weights[f"{name}.weight"])
         bias = constant(self.weights[f"{name}.bias"].reshape(1, 1, -1))
         return op.add(op.matmul(values, weight, False, True), bias)
 
@@ -192,15 +192,15 @@ class Rounded(Exact):
     def __init__(self, ranges: Ranges) -> None:
         self.ranges = ranges
 
-    def input(self, place: str, values: Output) -> Output:
-        scales = self.ranges[f"{place}/scales"]
-        least, largest = self.ranges[place]
+    def input(self, node: str, values: Output) -> Output:
+        scales = self.ranges[f"{node}/scales"]
+        least, largest = self.ranges[node]
         ends = constant(least), constant(largest)
         scaled = op.multiply(values, constant((1 / scales).reshape(1, 1, -1)))
         return op.fake_quantize(scaled, *ends, *ends, STEPS + 1)
 
-    def weight(self, place: str, weight: NDArray[np.float32]) -> Output:
-        scaled = weight * self.ranges[f"{place}/scales"]
+    def weight(self, node: str, weight: NDArray[np.float32]) -> Output:
+        scaled = weight * self.ranges[f"{node}/scales"]
         step = np.abs(scaled).max(axis=1, keepdims=True) / 127
         steps = op.constant(np.rint(scaled / step).astype(np.int8))
         return op.multiply(op.convert(steps, np.float32), constant(step))
@@ -281,8 +281,8 @@ class OpenVinoEngine:
         if len(texts) == 1:
             return self.piece_vectors(texts, role, batch_size)[0].whole[None]
         found = np.empty((len(texts), self.shape.width), np.float32)
-        for places, _, made in self._batches(texts, batch_size, words=False):
-            found[places] = made[0]
+        for numbers, _, made in self._batches(texts, batch_size, words=False):
+            found[numbers] = made[0]
         return found
 
     def piece_vectors(self, texts: Sequence[str], role: Role, batch_size: int) -> list[PieceVectors]:
@@ -290,13 +290,13 @@ class OpenVinoEngine:
         if [*self._asked] == [*texts]:
             return [*self._asked.values()]
         found: dict[int, PieceVectors] = {}
-        for places, encoded, made in self._batches(texts, batch_size, words=True):
-            for row, (place, one) in enumerate(zip(places, encoded, strict=True)):
+        for numbers, encoded, made in self._batches(texts, batch_size, words=True):
+            for row, (number, one) in enumerate(zip(numbers, encoded, strict=True)):
                 pieces = np.array(one.ids, np.int64)
-                found[place] = PieceVectors(made[0][row], pieces, made[1][row, : pieces.size])
+                found[number] = PieceVectors(made[0][row], pieces, made[1][row, : pieces.size])
         if len(texts) == 1:
             self._asked = {texts[0]: found[0]}
-        return [found[place] for place in range(len(texts))]
+        return [found[number] for number in range(len(texts))]
 
     def _batches(
         self, texts: Sequence[str], batch_size: int, words: bool
@@ -309,9 +309,9 @@ class OpenVinoEngine:
         few = len(texts) <= FEW
         compiled = self.compiled(1 if few else cores(), words or few)
         encoded = self.cut(texts)
-        for places in batches([len(one.ids) for one in encoded], batch_size):
-            batch = [encoded[place] for place in places]
-            yield places, batch, compiled(list(padded(batch)))
+        for numbers in batches([len(one.ids) for one in encoded], batch_size):
+            batch = [encoded[number] for number in numbers]
+            yield numbers, batch, compiled(list(padded(batch)))
 
     def piece(self, number: int) -> str:
         """How the vocabulary writes a word piece; empty for the model's own markers."""

@@ -66,10 +66,10 @@ def batches(sizes: Sequence[int], most: int = REQUEST_BYTES, texts: int | None =
     """
     found: list[range] = []
     start = total = 0
-    for place, size in enumerate(sizes):
-        if place > start and (total + size > most or place - start == texts):
-            found.append(range(start, place))
-            start, total = place, 0
+    for number, size in enumerate(sizes):
+        if number > start and (total + size > most or number - start == texts):
+            found.append(range(start, number))
+            start, total = number, 0
         total += size
     return [*found, range(start, len(sizes))] if sizes else []
 
@@ -186,10 +186,12 @@ class RemoteEmbedder:
         if error is None:
             return Embedded(mean_vectors(vectors, pieces), np.ones(len(texts)))
         rows = np.split(vectors, np.cumsum([len(several) for several in pieces])[:-1])
-        whole = [place for place, of_text in enumerate(rows) if not np.isnan(of_text).any()]
+        whole = [number for number, of_text in enumerate(rows) if not np.isnan(of_text).any()]
         if not whole:
             raise error
-        found = mean_vectors(np.vstack([rows[place] for place in whole]), [pieces[place] for place in whole])
+        found = mean_vectors(
+            np.vstack([rows[number] for number in whole]), [pieces[number] for number in whole]
+        )
         raise PartlyEmbeddedError(error, whole, Embedded(found, np.ones(len(whole)))) from None
 
     def _vectors(self, texts: Sequence[str], role: Role) -> tuple[NDArray[np.float32], ProviderError | None]:
@@ -197,7 +199,7 @@ class RemoteEmbedder:
         requests = batches([len(text.encode()) for text in texts], texts=self.provider.texts)
         ask = partial(self._asked, role=role, dimensions=self.dimensions)
         with ThreadPoolExecutor(self.concurrency) as pool:
-            answers = [pool.submit(ask, [texts[place] for place in request]) for request in requests]
+            answers = [pool.submit(ask, [texts[number] for number in request]) for request in requests]
             wait_for(answers, return_when=FIRST_EXCEPTION)
             for answer in answers:
                 answer.cancel()

@@ -104,7 +104,7 @@ def _in_order(results: Sequence[Mapping[str, Any]], count: int) -> list[float]:
     found = {int(one["index"]): float(one["relevance_score"]) for one in results}
     if set(found) != set(range(count)) or len(results) != count:
         raise BadAnswerError(f"it scored {len(found)} of {count} texts")
-    return [found[place] for place in range(count)]
+    return [found[number] for number in range(count)]
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class JudgeReranker(_OfService):
         return f"{self.service.model} as judge at {urlsplit(self.service.base_url).hostname}"
 
     def _asked(self, question: str, texts: Sequence[str]) -> list[float]:
-        listed = "\n\n".join(f"Text {place}:\n{text[:LONGEST_TEXT]}" for place, text in enumerate(texts, 1))
+        listed = "\n\n".join(f"Text {number}:\n{text[:LONGEST_TEXT]}" for number, text in enumerate(texts, 1))
         said = self.service.chat(INSTRUCTION, f"Question: {question}\n\n{listed}")
         return _judgements(said, len(texts))
 

@@ -18,7 +18,7 @@ from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage, filled
 from workbench.retrieval.cutoff import Order, dropped
 from workbench.retrieval.fusion import MoreLegs, RankSum, summed
 from workbench_plugins.qmd.qmd_legs import FileIndex
-from workbench_plugins.rerank import Rerank, fused_places
+from workbench_plugins.rerank import Rerank, fused_ranks
 
 CANDIDATES = 40
 VARIANTS: MoreLegs = (("lex", 1.0), ("vec", 1.0), ("hyde", 1.0))
@@ -36,10 +36,10 @@ def top_rank_bonus(rank: Any) -> Any:
     return np.where(rank == 1, 0.05, np.where(rank <= 3, 0.02, 0.0))
 
 
-def blend(place: Any, score: Any) -> Any:
+def blend(rank: Any, score: Any) -> Any:
     """w / place + (1 - w) × score, where w is 0.75 for the first three, 0.6 up to the tenth, then 0.4."""
-    share = np.where(place <= 3, 0.75, np.where(place <= 10, 0.6, 0.4))
-    return share / place + (1 - share) * score
+    share = np.where(rank <= 3, 0.75, np.where(rank <= 10, 0.6, 0.4))
+    return share / rank + (1 - share) * score
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class PositionalRankSum(BonusRankSum):
 
 
 @dataclass(frozen=True)
-class PlacePart(ColumnStage, slot="blend", output="blended", scale="by place", observed=("fusion_place",)):
+class RankPart(ColumnStage, slot="blend", output="blended", scale="by place", observed=("fusion_place",)):
     """Base of a stage that turns a candidate's place after the fusion into its score."""
 
     best: ClassVar[Mapping[str, float]] = {"fusion_place": 1.0}
@@ -99,11 +99,11 @@ class PlacePart(ColumnStage, slot="blend", output="blended", scale="by place", o
         return FUSED.ties
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
-        return {"fusion_place": fused_places(trace, FUSED)}
+        return {"fusion_place": fused_ranks(trace, FUSED)}
 
 
 @dataclass(frozen=True)
-class ByPlace(PlacePart):
+class ByRank(RankPart):
     """1 / place: the score that QMD shows without its reranker."""
 
     description: ClassVar[str] = "blended = 1 / place after the fusion, whatever the fused score is"
@@ -113,7 +113,7 @@ class ByPlace(PlacePart):
 
 
 @dataclass(frozen=True)
-class Blend(PlacePart):
+class Blend(RankPart):
     """`blend` of the place and the reranker's score, which must be from 0 to 1; 0 for an absent score."""
 
     description: ClassVar[str] = (
@@ -140,8 +140,8 @@ class CandidateLimit(PlainStage, slot="candidate_limit"):
         return ("fusion_place",)
 
     def run(self, trace: Trace, context: Context) -> Trace:
-        places = trace.columns["fusion_place"]
-        threshold = Threshold("place after the fusion", places, self.count, at_most=True)
+        ranks = trace.columns["fusion_place"]
+        threshold = Threshold("place after the fusion", ranks, self.count, at_most=True)
         return dropped(trace, self, DropKind.LIMIT, threshold)
 
 

@@ -144,7 +144,7 @@ def question_stems(text: str) -> list[str]:
 
 Counts = Mapping[str, int]
 """How often each stem stands in a text."""
-Places = NDArray[np.integer[Any]]
+Ordinals = NDArray[np.integer[Any]]
 
 
 class StemTable(ABC):
@@ -159,7 +159,7 @@ class StemTable(ABC):
         self._normal = K1 * (1 - B + B * lengths / max(lengths.mean(), 1.0)) if lengths.size else lengths
 
     @abstractmethod
-    def postings(self, stem: str) -> tuple[Places, Places]:
+    def postings(self, stem: str) -> tuple[Ordinals, Ordinals]:
         """The texts that have a stem, in order, and how often each has it."""
 
     def idf(self, stem: str) -> float:
@@ -171,8 +171,8 @@ class StemTable(ABC):
         """BM25 of each text; 0 for a text without any of the stems."""
         total = np.zeros(self.size)
         for stem in stems:
-            places, counts = self.postings(stem)
-            total[places] += self.idf(stem) * counts * (K1 + 1) / (counts + self._normal[places])
+            ordinals, counts = self.postings(stem)
+            total[ordinals] += self.idf(stem) * counts * (K1 + 1) / (counts + self._normal[ordinals])
         return total
 
     def having(self, stem: str) -> NDArray[np.bool_]:
@@ -200,11 +200,11 @@ class StemIndex(StemTable):
         order = np.argsort(stems, kind="stable")
         self._ends = np.cumsum([0, *np.bincount(stems, minlength=len(self._numbers))])
         held = np.array([len(counts) for counts in counted], np.int64)
-        self._places = np.repeat(np.arange(len(texts), dtype=np.int32), held)[order]
+        self._ordinals = np.repeat(np.arange(len(texts), dtype=np.int32), held)[order]
         every_count = chain.from_iterable(counts.values() for counts in counted)
         self._counts = np.fromiter(every_count, np.int32)[order]
 
-    def postings(self, stem: str) -> tuple[Places, Places]:
+    def postings(self, stem: str) -> tuple[Ordinals, Ordinals]:
         number = self._numbers.get(stem)
         held = slice(0) if number is None else slice(self._ends[number], self._ends[number + 1])
-        return self._places[held], self._counts[held]
+        return self._ordinals[held], self._counts[held]

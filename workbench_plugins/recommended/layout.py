@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from workbench.contracts import Index
 from workbench.memory.choices import index_home
 from workbench.memory.embedding.local import Embedder, LocalEmbedder
-from workbench.memory.store.sqlite.place import words_file
+from workbench.memory.store.sqlite.location import words_file
 from workbench.records import Floats, Hits, Query, Rows, Vector
 from workbench.retrieval.index_adapters import IndexAdapter, adapted, innermost, memoized
 from workbench.retrieval.proper_nouns import is_name
@@ -110,7 +110,7 @@ class PassageIndex(IndexAdapter):
 
     def keyword_scores(self, question: str, rows: Rows) -> tuple[Floats, float]:
         """BM25 of each of these chunks for a question, and the most that a chunk could score."""
-        return _scored(self.passages.chunk_stems, question, self.passages.places(rows))
+        return _scored(self.passages.chunk_stems, question, self.passages.ordinals(rows))
 
     def file_scores(self, question: str, rows: Rows) -> tuple[Floats, float]:
         """BM25 of the whole file of each of these chunks, and the most that a file could score."""
@@ -131,7 +131,7 @@ class PassageIndex(IndexAdapter):
             return np.full(rows.size, np.nan)
 
         def work_out(new: Rows) -> NDArray[np.float32]:
-            read = words.of(self.passages.places(new))
+            read = words.of(self.passages.ordinals(new))
             some = np.flatnonzero(np.diff(read.passages))
             found = np.full(new.size, -1, np.float32)
             if some.size:
@@ -154,7 +154,7 @@ class PassageIndex(IndexAdapter):
         weights = np.array([self._rarity(word) for word in asked.texts])
 
         def work_out(new: Rows) -> NDArray[np.float32]:
-            read = words.of(self.passages.places(new))
+            read = words.of(self.passages.ordinals(new))
             some = np.flatnonzero(np.diff(read.words))
             found = np.full((new.size, len(asked.pieces)), np.nan, np.float32)  # NaN: a chunk without words
             found[some] = best_matches(asked.pieces, read.codes, read.words[some])
@@ -205,8 +205,10 @@ class PassageIndex(IndexAdapter):
         table, found = self.passages.chunk_stems, set()
         for word in unicode_words(question.lower()):
             stems = content_stems(word)
-            places = [place for stem in stems for place in np.flatnonzero(table.having(stem))[:MOST_READ]]
-            chunks = self.inner.chunks(self.passages.rows[places]) if places else []
+            ordinals = [
+                ordinal for stem in stems for ordinal in np.flatnonzero(table.having(stem))[:MOST_READ]
+            ]
+            chunks = self.inner.chunks(self.passages.rows[ordinals]) if ordinals else []
             if is_name(word, [chunk.text for chunk in chunks]):
                 found.update(stems)
         return found
@@ -227,23 +229,23 @@ class PassageIndex(IndexAdapter):
         words = self.passages.words
         if words is None:
             return None
-        read = words.of(self.passages.places(np.array([row], np.int64)))
+        read = words.of(self.passages.ordinals(np.array([row], np.int64)))
         return read.codes, read.passage_codes
 
     def _files(self, rows: Rows) -> NDArray[np.int64]:
-        return self.passages.files[self.passages.places(rows)]
+        return self.passages.files[self.passages.ordinals(rows)]
 
 
 def _largest(numbers: Floats, count: int) -> NDArray[np.int64]:
-    """The places of so many of the largest numbers, the largest first, equal ones in their order."""
+    """The ordinals of so many of the largest numbers, the largest first, equal ones in their order."""
     edge = np.partition(numbers, -count)[-count] if 0 < count < numbers.size else -np.inf
     near = np.flatnonzero(numbers >= edge)
     return near[np.argsort(-numbers[near], kind="stable")[:count]]
 
 
-def _scored(table: StemTable, question: str, places: NDArray[np.int64]) -> tuple[Floats, float]:
+def _scored(table: StemTable, question: str, ordinals: NDArray[np.int64]) -> tuple[Floats, float]:
     stems = question_stems(question)
-    return table.scores(stems)[places], table.most(stems)
+    return table.scores(stems)[ordinals], table.most(stems)
 
 
 def _words_of(query: Query) -> str:

@@ -96,7 +96,7 @@ class WordsRead:
 
     @property
     def as_codes(self) -> WordCodes:
-        """The same with the place where each chunk's words and passages begin."""
+        """The same with the offsets where each chunk's words and passages begin."""
         return WordCodes(_ends(self.counts), self.codes, _ends(self.passage_counts), self.passages)
 
 
@@ -120,10 +120,10 @@ def _ends(counts: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
 
 
 def contents_of(
-    ends: NDArray[np.int64], places: NDArray[np.int64]
+    ends: NDArray[np.int64], ordinals: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """What these chunks hold, one after another, where each chunk's begin, and which chunks hold anything."""
-    starts, counts = ends[places], ends[places + 1] - ends[places]
+    starts, counts = ends[ordinals], ends[ordinals + 1] - ends[ordinals]
     some = np.flatnonzero(counts)
     first = np.cumsum(counts[some]) - counts[some]
     every = np.arange(int(counts.sum())) + np.repeat(starts[some] - first, counts[some])
@@ -158,13 +158,13 @@ class WordCodes:
             Codes.joined([one.passage_codes for one in parts], width),
         )
 
-    def of(self, places: NDArray[np.int64]) -> WordCodes:
+    def of(self, ordinals: NDArray[np.int64]) -> WordCodes:
         """The words and passages of some of the chunks, in their order."""
         return WordCodes(
-            _ends(np.diff(self.words)[places]),
-            self.codes.of(contents_of(self.words, places)[0]),
-            _ends(np.diff(self.passages)[places]),
-            self.passage_codes.of(contents_of(self.passages, places)[0]),
+            _ends(np.diff(self.words)[ordinals]),
+            self.codes.of(contents_of(self.words, ordinals)[0]),
+            _ends(np.diff(self.passages)[ordinals]),
+            self.passage_codes.of(contents_of(self.passages, ordinals)[0]),
         )
 
     @property
@@ -173,7 +173,7 @@ class WordCodes:
         return bool(self.passage_codes.packed.shape[1] == self.codes.packed.shape[1])
 
     def means(self, dimensions: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The places of chunks with passages, and the unit means of these, of shape (places, dimensions)."""
+        """The ordinals of chunks with passages, and the unit means of these, a row a chunk."""
         some = np.flatnonzero(np.diff(self.passages))
         return some, means(self.passage_codes, self.passages, dimensions)[some]
 
@@ -187,11 +187,11 @@ class Words(Protocol):
     @property
     def same_width(self) -> bool: ...
 
-    def of(self, places: NDArray[np.int64]) -> WordCodes:
+    def of(self, ordinals: NDArray[np.int64]) -> WordCodes:
         """Those of some of the chunks, in their order."""
 
     def means(self, dimensions: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The places of chunks with passages, and the unit means of these, of shape (places, dimensions)."""
+        """The ordinals of chunks with passages, and the unit means of these, a row a chunk."""
 
 
 @dataclass(frozen=True)
@@ -212,8 +212,8 @@ class Passages:
     newly_read: int = 0
     remarks: tuple[str, ...] = ()
 
-    def places(self, rows: Rows) -> NDArray[np.int64]:
-        """The places of these rows."""
+    def ordinals(self, rows: Rows) -> NDArray[np.int64]:
+        """The ordinals of these rows."""
         found: NDArray[np.int64] = self._sorter[np.searchsorted(self.rows, rows, sorter=self._sorter)]
         return found
 
@@ -306,12 +306,12 @@ def arrange(index: Index, embedder: WordEmbedder | None, cache: Path) -> Passage
     files = files_of(index)
     rows = np.concatenate([np.empty(0, np.int64), *(one.rows for one in files)])
     chunks = [chunk for one in files for chunk in one.chunks]
-    order = np.array(sorted(range(len(chunks)), key=lambda place: chunks[place].id), np.int64)
+    order = np.array(sorted(range(len(chunks)), key=lambda number: chunks[number].id), np.int64)
     owners = np.repeat(np.arange(len(files)), [one.rows.size for one in files])
     return Passages(
         rows=rows[order],
         files=owners[order],
-        chunk_stems=StemIndex([chunks[place].text for place in order.tolist()]),
+        chunk_stems=StemIndex([chunks[number].text for number in order.tolist()]),
         file_stems=StemIndex([one.text for one in files]),
         title_stems=StemIndex([one.title for one in files]),
         words=None

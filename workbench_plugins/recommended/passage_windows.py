@@ -38,7 +38,7 @@ Counter = Callable[[Sequence[str]], list[int]]
 
 @dataclass(frozen=True)
 class Window:
-    """A part of one chunk, by the chunk's place in the file, and the header that is embedded in front."""
+    """A part of one chunk, by the chunk's number in the file, and the header that is embedded in front."""
 
     row: int
     header: str
@@ -117,7 +117,7 @@ def windows_of(chunks: Sequence[Chunk], path: str, count: Counter, room: int) ->
         pieces = _pieces(RUN.sub("", chunk.text), count, room - MOST_PIECES)
         lengths = count([text for text, _ in pieces])
         for group in _balanced(lengths, room - MOST_PIECES):
-            text = "\n".join(pieces[place][0] for place in group).strip("\n")
+            text = "\n".join(pieces[number][0] for number in group).strip("\n")
             line = chunk.start_line + pieces[group[0]][1]
             if text.strip():
                 found.append(Window(row, about.header(line), text, line))
@@ -145,17 +145,17 @@ def _pieces(text: str, count: Counter, room: int) -> list[tuple[str, int]]:
 
 
 def _balanced(lengths: Sequence[int], room: int) -> list[list[int]]:
-    """The places of the pieces in as few groups as have room, of nearly equal lengths."""
+    """The numbers of the pieces in as few groups as have room, of nearly equal lengths."""
     total = sum(lengths)
     parts = max(1, math.ceil(total / room))
     ends = list(accumulate(lengths))
     groups: list[list[int]] = [[]]
     size = 0
-    for place, length in enumerate(lengths):
-        begun = ends[place] - length / 2 > total * len(groups) / parts
+    for number, length in enumerate(lengths):
+        begun = ends[number] - length / 2 > total * len(groups) / parts
         if groups[-1] and (begun or size + length > room):
             groups.append([])
             size = 0
-        groups[-1].append(place)
+        groups[-1].append(number)
         size += length
     return groups

@@ -20,10 +20,10 @@ REVISION = f"{PACKAGED_SHA256[:12]}/windowed"
 
 
 @cache
-def _places(name: str) -> Mapping[str, int]:
-    """The place of each key among those of that name; none without the file."""
+def _numbers(name: str) -> Mapping[str, int]:
+    """The number of each key among those of that name; none without the file."""
     keys = _array(name) if FILE.is_file() else ()
-    return {str(key): place for place, key in enumerate(keys)}
+    return {str(key): number for number, key in enumerate(keys)}
 
 
 @cache
@@ -41,7 +41,7 @@ class Shipped:
         """The vectors of these texts that are shipped, for the packaged model that reads texts whole."""
         if (settings.model, settings.revision, role) != (PACKAGED_MODEL, REVISION, "passage"):
             return {}
-        known = _places("texts")
+        known = _numbers("texts")
         return {one: Cached(_array("vectors")[known[one]], 1.0) for one in hashes if one in known}
 
 
@@ -50,6 +50,6 @@ LENDER = Shipped()
 
 def words_of(keys: Iterable[str]) -> dict[str, bytes]:
     """What was read word by word of these files of the sample memory, as `WordsRead.packed` has it."""
-    known = {one: place for one in keys if (place := _places("files").get(one)) is not None}
+    known = {one: number for one in keys if (number := _numbers("files").get(one)) is not None}
     held, ends = (_array("words").tobytes(), _array("ends").tolist()) if known else (b"", [])
-    return {one: held[ends[place] : ends[place + 1]] for one, place in known.items()}
+    return {one: held[ends[number] : ends[number + 1]] for one, number in known.items()}

@@ -269,13 +269,13 @@ class BestOfFile(PlainStage, slot="fold"):
     description: ClassVar[str] = "fold: keep the best chunk of each file"
 
     def run(self, trace: Trace, context: Context) -> Trace:
-        places = np.full(trace.rows.size, np.nan)
+        ranks = np.full(trace.rows.size, np.nan)
         seen: dict[str, int] = {}
         for row in trace.order[trace.dropped[trace.order] == KEPT].tolist():
             path = trace.chunks[row].path
             seen[path] = seen.get(path, 0) + 1
-            places[row] = seen[path]
-        threshold = Threshold("place among the file's chunks", places, 1, at_most=True)
+            ranks[row] = seen[path]
+        threshold = Threshold("place among the file's chunks", ranks, 1, at_most=True)
         return dropped(trace, self, DropKind.FOLD, threshold)
 
 

@@ -290,17 +290,17 @@ class StoredPassages:
         lengths = _joined(one.chunk_lengths for one in files)
         if not rows.size == ids.size == lengths.size == self.index.size or rows.max(initial=0) > MOST_ROWS:
             raise self.file.damaged()
-        places = _places(np.array([one.number for one in files], np.int64))
+        ordinals = _ordinals(np.array([one.number for one in files], np.int64))
         dimensions = 0 if self.embedder is None else self.embedder.dimensions
         return Passages(
             rows=rows[order],
             files=owners[order],
-            chunk_stems=StoredStems(self.file, CHUNK, lengths[order].astype(float), _places(rows[order])),
+            chunk_stems=StoredStems(self.file, CHUNK, lengths[order].astype(float), _ordinals(rows[order])),
             file_stems=StoredStems(
-                self.file, FILE, np.array([one.file_length for one in files], float), places
+                self.file, FILE, np.array([one.file_length for one in files], float), ordinals
             ),
             title_stems=StoredStems(
-                self.file, TITLE, np.array([one.title_length for one in files], float), places
+                self.file, TITLE, np.array([one.title_length for one in files], float), ordinals
             ),
             words=StoredWords(self.file, files, order, dimensions) if dimensions else None,
             dimensions=dimensions,
@@ -328,17 +328,17 @@ def _joined(blobs: Iterable[bytes]) -> NDArray[np.int64]:
     return np.frombuffer(b"".join(blobs), np.int64)
 
 
-def _places(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The place of each number in the list, by the number itself."""
-    places = np.full(int(numbers.max(initial=-1)) + 1, -1, np.int64)
-    places[numbers] = np.arange(numbers.size)
-    return places
+def _ordinals(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The ordinal of each number in the list, by the number itself."""
+    ordinals = np.full(int(numbers.max(initial=-1)) + 1, -1, np.int64)
+    ordinals[numbers] = np.arange(numbers.size)
+    return ordinals
 
 
 class StoredWords:
     """The words and passages of all chunks, read from the file of passages when a question needs them.
 
-    `order` has the place of each chunk in the list of all files' chunks.
+    `order` has the ordinal of each chunk in the list of all files' chunks.
     """
 
     same_width = True
@@ -355,9 +355,9 @@ class StoredWords:
         """The number of bytes that the codes of words and passages take in the file."""
         return int(self._file.db.execute("SELECT total(length(payload)) FROM passages").get)
 
-    def of(self, places: NDArray[np.int64]) -> WordCodes:
+    def of(self, ordinals: NDArray[np.int64]) -> WordCodes:
         """Those of some of the chunks, in their order."""
-        chunks = self._order[places]
+        chunks = self._order[ordinals]
         owners = np.searchsorted(self._starts, chunks, side="right") - 1
         by_file = np.argsort(owners, kind="stable")
         parts = [
@@ -378,7 +378,7 @@ class StoredWords:
         return self._known[owner]
 
     def means(self, dimensions: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The places of chunks with passages, and the unit means of these, of shape (places, dimensions)."""
+        """The ordinals of chunks with passages, and the unit means of these, a row a chunk."""
         with self._file.plain_errors():
             found = {
                 file: (has, vectors) for file, has, vectors in self._file.db.execute("SELECT * FROM means")
@@ -386,5 +386,5 @@ class StoredWords:
             each = [found[one.number] for one in self._files]
             has = np.frombuffer(b"".join(one for one, _ in each), bool)
             vectors = np.frombuffer(b"".join(one for _, one in each), np.float32).reshape(-1, dimensions)
-            places = np.argsort(self._order)[has]
-            return places, vectors if has.all() else vectors[has]
+            ordinals = np.argsort(self._order)[has]
+            return ordinals, vectors if has.all() else vectors[has]

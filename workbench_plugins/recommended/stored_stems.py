@@ -23,7 +23,7 @@ from workbench_plugins.recommended.passage_file import PassageFile
 READ = "SELECT place, texts, counts FROM postings WHERE place BETWEEN ? AND ? ORDER BY place"
 KINDS = CHUNK, FILE, TITLE = 0, 1, 2
 KIND_BITS, BLOCK_BITS, OFFSET_BITS = 2, 24, 14
-"""A place has the stem's number, two bits for the kind and 24 for the block of 2^14 numbers of texts."""
+"""A key (the column `place`) has the stem's number, two bits for the kind, 24 for the block of 2^14 texts."""
 OFFSETS = (1 << OFFSET_BITS) - 1
 Numbers = NDArray[np.int64]
 
@@ -47,7 +47,7 @@ class StemWriter:
     def remove(self, files: Sequence[int]) -> None:
         """Takes files out; a stem that no other file has goes, too."""
         dropped: dict[int, list[int]] = {kind: list(files) for kind in (FILE, TITLE)} | {CHUNK: []}
-        places, terms = set[int](), set[int]()
+        keys, terms = set[int](), set[int]()
         for number in files:
             stored_rows = self._db.execute("SELECT rows FROM files WHERE id = ?", (number,)).get
             rows = np.frombuffer(_bytes(stored_rows), np.int64)
@@ -57,9 +57,9 @@ class StemWriter:
             terms.update(own.tolist())
             for kind, numbers in ((CHUNK, rows), (FILE, np.array([number])), (TITLE, np.array([number]))):
                 for block in np.unique(numbers >> OFFSET_BITS).tolist():
-                    places.update(((own << KIND_BITS | kind) << BLOCK_BITS | block).tolist())
+                    keys.update(((own << KIND_BITS | kind) << BLOCK_BITS | block).tolist())
         gone = {kind: np.array(numbers, np.int64) for kind, numbers in dropped.items()}
-        self._write((place, *self._without(place, gone)) for place in sorted(places))
+        self._write((key, *self._without(key, gone)) for key in sorted(keys))
         self._db.executemany("DELETE FROM file_terms WHERE file = ?", [(one,) for one in files])
         self._db.executemany("DELETE FROM files WHERE id = ?", [(one,) for one in files])
         self._db.executemany(
@@ -73,9 +73,9 @@ class StemWriter:
         for table in ("files", "file_terms", "postings", "terms"):
             self._db.execute(f"DELETE FROM {table}")
 
-    def _without(self, place: int, gone: Mapping[int, Numbers]) -> tuple[Numbers, Numbers]:
-        numbers, counts = self._block(place)
-        left = ~np.isin(numbers, gone[place >> BLOCK_BITS & (1 << KIND_BITS) - 1])
+    def _without(self, key: int, gone: Mapping[int, Numbers]) -> tuple[Numbers, Numbers]:
+        numbers, counts = self._block(key)
+        left = ~np.isin(numbers, gone[key >> BLOCK_BITS & (1 << KIND_BITS) - 1])
         return numbers[left], counts[left]
 
     def add(self, files: Mapping[int, StemmedFile]) -> None:
@@ -101,10 +101,10 @@ class StemWriter:
         )
         kinds = np.repeat(np.array([kind for kind, *_ in parts], np.int64), held)
         texts = np.repeat(np.array([text for _, text, _ in parts], np.int64), held)
-        places = (terms << KIND_BITS | kinds) << BLOCK_BITS | texts >> OFFSET_BITS
-        order = np.lexsort((texts, places))
-        places, texts, every = places[order], texts[order], every[order]
-        self._write(self._with_more(places, texts, every))
+        keys = (terms << KIND_BITS | kinds) << BLOCK_BITS | texts >> OFFSET_BITS
+        order = np.lexsort((texts, keys))
+        keys, texts, every = keys[order], texts[order], every[order]
+        self._write(self._with_more(keys, texts, every))
 
     def _numbered(self, files: Iterable[StemmedFile]) -> dict[str, int]:
         """The number of each stem; new ones get one."""
@@ -116,38 +116,38 @@ class StemWriter:
         return {stem: self._db.execute(find, (stem,)).get for stem in stems}
 
     def _with_more(
-        self, places: Numbers, texts: Numbers, counts: Numbers
+        self, keys: Numbers, texts: Numbers, counts: Numbers
     ) -> Iterator[tuple[int, Numbers, Numbers]]:
-        """The blocks of these places with more texts: both are ordered by place, and then by text."""
-        first = np.flatnonzero(np.diff(places, prepend=-1))
-        ends = np.append(first, places.size)[1:]
+        """The blocks of these keys with more texts: both are ordered by key, and then by text."""
+        first = np.flatnonzero(np.diff(keys, prepend=-1))
+        ends = np.append(first, keys.size)[1:]
         for start, end in zip(first.tolist(), ends.tolist(), strict=True):
-            place = int(places[start])
-            numbers, known = self._block(place)
+            key = int(keys[start])
+            numbers, known = self._block(key)
             if not numbers.size:
-                yield place, texts[start:end], counts[start:end]
+                yield key, texts[start:end], counts[start:end]
                 continue
             both = np.concatenate([numbers, texts[start:end]])
             order = np.argsort(both, kind="stable")
-            yield place, both[order], np.concatenate([known, counts[start:end]])[order]
+            yield key, both[order], np.concatenate([known, counts[start:end]])[order]
 
-    def _block(self, place: int) -> tuple[Numbers, Numbers]:
-        found = self._db.execute("SELECT texts, counts FROM postings WHERE place = ?", (place,)).fetchone()
-        return _unpacked(place, *found) if found else (np.empty(0, np.int64), np.empty(0, np.int64))
+    def _block(self, key: int) -> tuple[Numbers, Numbers]:
+        found = self._db.execute("SELECT texts, counts FROM postings WHERE place = ?", (key,)).fetchone()
+        return _unpacked(key, *found) if found else (np.empty(0, np.int64), np.empty(0, np.int64))
 
     def _write(self, blocks: Iterable[tuple[int, Numbers, Numbers]]) -> None:
-        for place, numbers, counts in blocks:
+        for key, numbers, counts in blocks:
             if numbers.size:
                 packed = (numbers & OFFSETS).astype(np.uint16).tobytes()
                 small = np.uint8 if counts.max() < 256 else np.uint32
-                row = place, packed, counts.astype(small).tobytes()
+                row = key, packed, counts.astype(small).tobytes()
                 self._db.execute("INSERT OR REPLACE INTO postings VALUES (?, ?, ?)", row)
             else:
-                self._db.execute("DELETE FROM postings WHERE place = ?", (place,))
+                self._db.execute("DELETE FROM postings WHERE place = ?", (key,))
 
 
 def _span(term: int, kinds: Sequence[int]) -> tuple[int, int]:
-    """The first and the last place of these kinds, which follow one another."""
+    """The first and the last key of these kinds, which follow one another."""
     first, last = term << KIND_BITS | kinds[0], term << KIND_BITS | kinds[-1]
     return first << BLOCK_BITS, (last + 1 << BLOCK_BITS) - 1
 
@@ -156,23 +156,23 @@ def _bytes(stored: object) -> bytes:
     return stored if isinstance(stored, bytes) else b""
 
 
-def _unpacked(place: int, texts: bytes, counts: bytes) -> tuple[Numbers, Numbers]:
+def _unpacked(key: int, texts: bytes, counts: bytes) -> tuple[Numbers, Numbers]:
     """The numbers of a block's texts, and how often each has the stem."""
     offsets = np.frombuffer(texts, np.uint16)
     often = np.frombuffer(counts, np.uint8 if len(counts) == offsets.size else np.uint32)
-    block = place & (1 << BLOCK_BITS) - 1
+    block = key & (1 << BLOCK_BITS) - 1
     return offsets.astype(np.int64) + (block << OFFSET_BITS), often.astype(np.int64)
 
 
 class StoredStems(StemTable):
     """BM25 over the stems of one kind of text, read from the file of passages when a question needs them.
 
-    `places` has the place of each number among the texts, for numbers that have one.
+    `ordinals` has the ordinal of each number among the texts, for numbers that have one.
     """
 
-    def __init__(self, file: PassageFile, kind: int, lengths: Floats, places: Numbers) -> None:
+    def __init__(self, file: PassageFile, kind: int, lengths: Floats, ordinals: Numbers) -> None:
         super().__init__(lengths)
-        self._file, self._kind, self._places = file, kind, places
+        self._file, self._kind, self._ordinals = file, kind, ordinals
         self._known: dict[str, tuple[Numbers, Numbers]] = {}
 
     def postings(self, stem: str) -> tuple[Numbers, Numbers]:
@@ -190,6 +190,6 @@ class StoredStems(StemTable):
         parts = [_unpacked(*one) for one in blocks]
         numbers = np.concatenate([np.empty(0, np.int64), *(one for one, _ in parts)])
         counts = np.concatenate([np.empty(0, np.int64), *(one for _, one in parts)])
-        places = self._places[numbers]
-        order = np.argsort(places)
-        return places[order], counts[order]
+        ordinals = self._ordinals[numbers]
+        order = np.argsort(ordinals)
+        return ordinals[order], counts[order]

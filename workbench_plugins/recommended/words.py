@@ -157,9 +157,9 @@ class Codes:
         """The number of bytes that these codes take."""
         return self.packed.nbytes + self.sizes.nbytes
 
-    def of(self, places: slice | NDArray[np.int64]) -> Codes:
+    def of(self, ordinals: slice | NDArray[np.int64]) -> Codes:
         """The codes of some of the vectors."""
-        return Codes(self.packed[places], self.sizes[places])
+        return Codes(self.packed[ordinals], self.sizes[ordinals])
 
     @classmethod
     def joined(cls, parts: Sequence[Codes], width: int) -> Codes:
@@ -199,7 +199,7 @@ def similarities(question: NDArray[np.float32], codes: Codes) -> NDArray[np.floa
 def max_sim(question: NDArray[np.float32], codes: Codes, starts: NDArray[np.int64]) -> Floats:
     """MaxSim of each text: for each word of the question its best match in the text, and the mean of these.
 
-    `starts` holds the place of each text's first word; no text is empty. Source: ColBERT, SIGIR 2020, with
+    `starts` holds the offset of each text's first word; no text is empty. Source: ColBERT, SIGIR 2020, with
     the mean in place of the sum, so that long and short questions have one scale.
     """
     return np.asarray(best_matches(question, codes, starts).mean(axis=1), float)

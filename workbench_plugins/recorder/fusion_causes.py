@@ -114,8 +114,8 @@ def _ids_in_two_ways(index: RecordedIndex, legs: list[ListLeg], runs: Reruns, go
     def under_one_id(of: ListIndex, leg: str, question: str, depth: int) -> Hits:
         hits = of.listed(leg, question, depth)
         rows = np.array([one_row.get(int(row), int(row)) for row in hits.rows], np.int64)
-        _, places = np.unique(rows, return_index=True)
-        kept = np.sort(places)
+        _, firsts = np.unique(rows, return_index=True)
+        kept = np.sort(firsts)
         return replace(hits, rows=rows[kept], raw=hits.raw[kept])
 
     example = twice[0]

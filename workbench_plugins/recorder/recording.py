@@ -106,8 +106,8 @@ class RecordedOrder(Order):
         return f"order = by falling {number}, then as in the recorded answer, then by chunk id"
 
     def run(self, trace: Trace, context: Context) -> Trace:
-        places = {id_: place for place, id_ in enumerate(_answer(context, trace.question), 1)}
-        order = best_first(trace.columns[self.by], _of_candidates(trace, places), trace.ids)
+        ranks = {id_: rank for rank, id_ in enumerate(_answer(context, trace.question), 1)}
+        order = best_first(trace.columns[self.by], _of_candidates(trace, ranks), trace.ids)
         return trace.with_changes(order=order, ranked_by=self.by)
 
 

@@ -40,7 +40,7 @@ def hits_of(engine: str, response: Any) -> list[Hit]:
         if not isinstance(found, list):
             raise ValueError(f"{type(found).__name__} in place of a list")
         scores = next(_at(response, form.get("scores", "")), None) if "scores" in form else None
-        return [_hit(one, form, scores[place] if scores else None) for place, one in enumerate(found)]
+        return [_hit(one, form, scores[number] if scores else None) for number, one in enumerate(found)]
     except (ValueError, TypeError, KeyError, IndexError) as error:
         raise InputError(
             f"This is no response of {engine}: {error!r:.100}.",

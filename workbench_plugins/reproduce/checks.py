@@ -63,7 +63,7 @@ def checks_of(report: Report) -> list[Check]:
     """What can be computed again of a report, what decides first."""
     made = [*_lists(report), *_conversions(report), *_same_order(report), *_kept_order(report)]
     sums = list(_sums(report))
-    return [*made, *_first_places(report), *_impossible(report), *sums, *([] if sums else _scores(report))]
+    return [*made, *_first_ranks(report), *_impossible(report), *sums, *([] if sums else _scores(report))]
 
 
 # Arithmetic
@@ -134,7 +134,7 @@ def _conversions(report: Report) -> Iterator[Check]:
     """Tables with a column of distances and one of similarities: what cannot be, or is so by definition."""
     for table in tables(report.lines):
         columns = [
-            next((place for place, head in enumerate(table.header) if what.search(head)), None)
+            next((nth for nth, head in enumerate(table.header) if what.search(head)), None)
             for what in (DISTANCE, SIMILARITY)
         ]
         if None in columns or columns[0] == columns[1]:
@@ -165,7 +165,7 @@ def _conversions(report: Report) -> Iterator[Check]:
 def _same_order(report: Report) -> Iterator[Check]:
     """Two final scores of the same rows that give the same order, where the report says that they do not."""
     for table in tables(report.lines):
-        final = [place for place, head in enumerate(table.header) if FINAL.search(head)]
+        final = [number for number, head in enumerate(table.header) if FINAL.search(head)]
         rows = [[_last(row[one]) for one in final] for _, row in table.rows]
         asked = report.symptom == "order" or ORDER.search(report.title)
         if not asked or len(final) < 2 or len(rows) < 2 or any(None in row for row in rows):
@@ -277,7 +277,7 @@ def _of_ranks(fusion: Fusion) -> bool:
     return all(one.endswith("_rank") for one in fusion.reads())
 
 
-def _first_places(report: Report) -> Iterator[Check]:
+def _first_ranks(report: Report) -> Iterator[Check]:
     """A printed score that is the first place of one list, in the fusion of ranks that the report names."""
     if not report.system.name:
         return

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.masking import MASK, secret_places
+from workbench.masking import MASK, secret_spans
 from workbench_plugins.reproduce.report_patterns import WORDS, form
 
 FIRST_LINES, LAST_LINES, LONGEST_LINE = 1_000, 300, 2_000
@@ -35,17 +35,17 @@ ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,31});")
 
 
 @dataclass(frozen=True)
-class PlacedText:
+class LocatedText:
     """A text that was made of a report, and for each character its place in the report."""
 
     text: str
-    places: NDArray[np.int64]
+    offsets: NDArray[np.int64]
 
-    def part(self, first: int, last: int) -> PlacedText:
+    def part(self, first: int, last: int) -> LocatedText:
         """The characters from one place of this text to another."""
-        return PlacedText(self.text[first:last], self.places[first:last])
+        return LocatedText(self.text[first:last], self.offsets[first:last])
 
-    def stripped(self) -> PlacedText:
+    def stripped(self) -> LocatedText:
         """The text without blanks around it, and without the mark of a quotation."""
         first = len(self.text) - len(self.text.lstrip().removeprefix("> "))
         return self.part(first, max(first, len(self.text.rstrip())))
@@ -55,22 +55,23 @@ class PlacedText:
         if not self.text:
             return 0, 0
         last = max(first + 1, last)
-        return int(self.places[min(first, len(self.text) - 1)]), int(self.places[last - 1]) + 1
+        return int(self.offsets[min(first, len(self.text) - 1)]), int(self.offsets[last - 1]) + 1
 
-    def with_replacements(self, pattern: re.Pattern[str], instead: Any) -> PlacedText:
+    def with_replacements(self, pattern: re.Pattern[str], instead: Any) -> LocatedText:
         """The text with each match replaced by what `instead` makes of it; a new sign stands at its place."""
-        texts, places, end = [], [], 0
+        texts, offsets, end = [], [], 0
         for found in pattern.finditer(self.text):
             said = instead(found) if callable(instead) else instead
             if said == found[0]:
                 continue
             texts += [self.text[end : found.start()], said]
-            places += [self.places[end : found.start()], np.full(len(said), self.places[found.start()])]
+            offsets += [self.offsets[end : found.start()], np.full(len(said), self.offsets[found.start()])]
             end = found.end()
         if not texts:
             return self
-        return PlacedText(
-            "".join([*texts, self.text[end:]]), np.concatenate([*places, self.places[end:]]).astype(np.int64)
+        return LocatedText(
+            "".join([*texts, self.text[end:]]),
+            np.concatenate([*offsets, self.offsets[end:]]).astype(np.int64),
         )
 
 
@@ -83,7 +84,7 @@ class Line:
     """
 
     number: int
-    placed: PlacedText
+    placed: LocatedText
     raw: str
     heading: str = ""
     block: int = 0
@@ -101,9 +102,9 @@ class Line:
         return self.block > 0
 
 
-def pasted(text: str) -> PlacedText:
+def pasted(text: str) -> LocatedText:
     """The lines of a report that are read, without its secrets."""
-    rows, places, start, read = [], [], 0, 0
+    rows, offsets, start, read = [], [], 0, 0
     lines = text.split("\n")
     last = max(FIRST_LINES, len(lines) - LAST_LINES)
     for number, line in enumerate(lines):
@@ -113,16 +114,18 @@ def pasted(text: str) -> PlacedText:
         if kept is not None:
             rows.append(kept.removesuffix("\r"))
             read += len(kept)
-            places.append(np.arange(start, start + len(rows[-1]) + 1, dtype=np.int64))
+            offsets.append(np.arange(start, start + len(rows[-1]) + 1, dtype=np.int64))
         start += len(line) + 1
-    whole = PlacedText("\n".join(rows), np.concatenate(places)[:-1])
-    secrets = secret_places(whole.text)
-    texts, kept_places, end = [], [], 0
+    whole = LocatedText("\n".join(rows), np.concatenate(offsets)[:-1])
+    secrets = secret_spans(whole.text)
+    texts, kept_offsets, end = [], [], 0
     for first, until in secrets:
         texts += [whole.text[end:first], MASK]
-        kept_places.append(whole.places[end : first + 1])
+        kept_offsets.append(whole.offsets[end : first + 1])
         end = until
-    return PlacedText("".join([*texts, whole.text[end:]]), np.concatenate([*kept_places, whole.places[end:]]))
+    return LocatedText(
+        "".join([*texts, whole.text[end:]]), np.concatenate([*kept_offsets, whole.offsets[end:]])
+    )
 
 
 def lines_of(report: str) -> list[Line]:
@@ -130,16 +133,16 @@ def lines_of(report: str) -> list[Line]:
     ends = [found.start() for found in re.finditer("\n", report)]
     whole = pasted(report.removeprefix("\ufeff"))
     if report.startswith("\ufeff"):
-        whole = PlacedText(whole.text, whole.places + 1)
+        whole = LocatedText(whole.text, whole.offsets + 1)
     whole = whole.with_replacements(UNSEEN, "")
     whole = whole.with_replacements(COMMENT, lambda found: found[1] or "\n" * found[0].count("\n"))
     whole = whole.with_replacements(PRE, f"\n{PRE_MARK}\n")
     made = list(_lines(whole, ends))
-    first = next((place for place, one in enumerate(made) if one.title), 0)
+    first = next((number for number, one in enumerate(made) if one.title), 0)
     return [*made[first : first + 1], *made[:first], *made[first + 1 :]]
 
 
-def _lines(whole: PlacedText, ends: list[int]) -> Iterator[Line]:
+def _lines(whole: LocatedText, ends: list[int]) -> Iterator[Line]:
     heading, fence, info, block, start, titled = "", "", "", 0, 0, False
     for text in whole.text.split("\n"):
         raw = whole.part(start, start + len(text))
@@ -157,7 +160,7 @@ def _lines(whole: PlacedText, ends: list[int]) -> Iterator[Line]:
             said, is_heading = said.part(*headed.span(group)).stripped(), True
             heading = said.text.rstrip("#").strip()
         if said.text and (fence or not form("form").fullmatch(said.text)):
-            number = bisect_left(ends, int(said.places[0])) + 1
+            number = bisect_left(ends, int(said.offsets[0])) + 1
             above = "" if is_heading else heading
             title = is_heading and not titled and raw.text.lstrip().startswith("#")
             titled = titled or title
@@ -172,7 +175,7 @@ def _lines(whole: PlacedText, ends: list[int]) -> Iterator[Line]:
             )
 
 
-def _plain(line: PlacedText) -> PlacedText:
+def _plain(line: LocatedText) -> LocatedText:
     """The line with the Markdown that says the same as its tags and entities."""
     if "<" in line.text:
         for tag, mark in WORDS["html"].items():

@@ -85,11 +85,9 @@ def read_report(text: str) -> Report:
     )
 
 
-def fact(
-    kind: str, line: Line, place: tuple[int, int] | None = None, value: str = "", name: str = ""
-) -> Fact:
+def fact(kind: str, line: Line, span: tuple[int, int] | None = None, value: str = "", name: str = "") -> Fact:
     """A fact at a place of a line, by default the whole line; `value` is what is read, if not its words."""
-    first, last = place or (0, len(line.text))
+    first, last = span or (0, len(line.text))
     start, end = line.placed.span(first, last)
     return Fact(kind, value or line.text[first:last], start, end, line.number, name)
 
@@ -102,8 +100,8 @@ def aside(line: Line) -> bool:
     )
 
 
-def _negated(line: Line, place: int, how: str = "negated") -> bool:
-    return pattern(WORDS["aside"][how]).search(line.text[max(0, place - 40) : place]) is not None
+def _negated(line: Line, offset: int, how: str = "negated") -> bool:
+    return pattern(WORDS["aside"][how]).search(line.text[max(0, offset - 40) : offset]) is not None
 
 
 # Questions
@@ -174,7 +172,7 @@ def _candidates(lines: Sequence[Line]) -> Iterator[tuple[int, Line, str]]:
         written = (
             (5 if logged else 2, text) for text in _written(one.text)
         )  # a log has other questions, too
-        yield from ((place, one, text) for place, text in (written if one.code else _asked(one)))
+        yield from ((offset, one, text) for offset, text in (written if one.code else _asked(one)))
         if one.code and not logged and (found := command.fullmatch(one.text)):
             shell = one.text.startswith(("$", ">", "%")) or one.info in (
                 "bash",
@@ -193,7 +191,7 @@ def _candidates(lines: Sequence[Line]) -> Iterator[tuple[int, Line, str]]:
             listing = one.text if asks else ""
     by_number = {one.number: one for one in lines}
     for table in tables(lines):
-        for column in (place for place, head in enumerate(table.header) if section.fullmatch(head)):
+        for column in (nth for nth, head in enumerate(table.header) if section.fullmatch(head)):
             for line, row in table.rows:
                 if number(row[column]) is None:
                     yield 1, by_number[line], row[column]
@@ -207,11 +205,11 @@ def _asks_below(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Asked:
-    """What may be a question: its rank (smaller is surer), its line, its place in the line, its words."""
+    """What may be a question: its rank (smaller is surer), its line, its span in the line, its words."""
 
     rank: int
     line: Line
-    place: tuple[int, int]
+    span: tuple[int, int]
     text: str
 
 
@@ -225,14 +223,14 @@ def questions_of(lines: Sequence[Line]) -> tuple[list[Fact], list[Fact]]:
         if not written:
             continue
         sure = SURE + 1 if aside(line) else rank
-        for place in re.finditer(re.escape(written), line.text):
-            one = Asked(sure, line, place.span(), text)
-            known = found.setdefault((line.number, place.start(), text), one)
+        for match in re.finditer(re.escape(written), line.text):
+            one = Asked(sure, line, match.span(), text)
+            known = found.setdefault((line.number, match.start(), text), one)
             if sure < known.rank:
-                found[line.number, place.start(), text] = one
+                found[line.number, match.start(), text] = one
     asked = sorted(found.values(), key=lambda one: (one.rank, one.line.number))
     facts = [_judged(lines, asked, one) for one in asked if one.rank < SURE and not _inside(one, asked)]
-    less = [fact("question", one.line, one.place, one.text) for one in asked if one.rank >= SURE]
+    less = [fact("question", one.line, one.span, one.text) for one in asked if one.rank >= SURE]
     return facts[: 2 * MOST_OF_A_KIND], less[:MOST_OF_A_KIND]
 
 
@@ -270,24 +268,24 @@ def _clean(text: str) -> str:
 
 def _judged(lines: Sequence[Line], asked: Sequence[Asked], one: Asked) -> Fact:
     """A question, with what follows it up to the next one: that it fails, that it works, or neither."""
-    outcome = _outcome(lines, asked, one.line, one.place[1])
+    outcome = _outcome(lines, asked, one.line, one.span[1])
     kind = "question that works" if outcome == "works" else "question"
-    return fact(kind, one.line, one.place, one.text, outcome)
+    return fact(kind, one.line, one.span, one.text, outcome)
 
 
 def _outcome(lines: Sequence[Line], asked: Sequence[Asked], line: Line, end: int) -> str:
     fails, works = (pattern(WORDS["outcome"][one]) for one in ("fails", "works"))
     others = {one.line.number for one in asked}
-    later = min((one.place[0] for one in asked if one.line is line and one.place[0] >= end), default=None)
+    later = min((one.span[0] for one in asked if one.line is line and one.span[0] >= end), default=None)
     texts = [line.text[end:later]]
-    place = lines.index(line)
-    above = (one for one in reversed(lines[max(0, place - FOLLOWING) : place]) if one.block == line.block)
+    number = lines.index(line)
+    above = (one for one in reversed(lines[max(0, number - FOLLOWING) : number]) if one.block == line.block)
     for one in above if line.code else ():
         if one.number in others:
             break
         if one.text.startswith(COMMENTS):
             texts.append(one.text)
-    for below in lines[place + 1 : place + 1 + FOLLOWING] if later is None else ():
+    for below in lines[number + 1 : number + 1 + FOLLOWING] if later is None else ():
         if below.number in others or aside(below) or below.heading != line.heading:
             break
         texts.append(below.text)
@@ -311,15 +309,15 @@ def notes_of(
 
     def add(name: str, text: str, block: Sequence[Line]) -> None:
         start, end = block[0].placed.span(0, 1)[0], block[-1].placed.span(0, len(block[-1].text))[1]
-        place = Fact("note", name, start, end, block[0].number)
-        found.setdefault(name, (CaseNote(path=name, text=text), place))
+        note = Fact("note", name, start, end, block[0].number)
+        found.setdefault(name, (CaseNote(path=name, text=text), note))
 
     for number_, group in groupby(lines, key=lambda one: one.block):
         block = list(group)
         if not number_:
             for one in block:
-                for place, text in says.findall(one.text):
-                    add(place, f"{text}\n", [one])
+                for path, text in says.findall(one.text):
+                    add(path, f"{text}\n", [one])
                 named = PATH.search(one.text) if one.text.rstrip(MARKS).endswith((":", "：")) else None
                 named = PATH.fullmatch(one.text.strip(MARKS + ":：")) or named
                 path = named[1] if named else ""
@@ -343,9 +341,9 @@ def notes_of(
                         at = one.text.index(text)
                         said.setdefault(text, fact("note", one, (at, at + len(text))))
         path = ""
-    for text, place in said.items():
+    for text, known in said.items():
         name = f"memory/{len(found) + 1}.md"
-        found.setdefault(name, (CaseNote(path=name, text=text + "\n"), replace(place, name=name)))
+        found.setdefault(name, (CaseNote(path=name, text=text + "\n"), replace(known, name=name)))
     return list(found.values())[:MOST_NOTES]
 
 
@@ -419,11 +417,11 @@ def causes_of(lines: Sequence[Line]) -> tuple[list[Fact], list[Fact]]:
     return said, suspected
 
 
-def _sentence(text: str, place: int) -> str:
+def _sentence(text: str, offset: int) -> str:
     """The sentence of a line in which a place is."""
     ends = [found.end() for found in re.finditer(r"[.!?。！？]+(?=\s|$)|[。！？]", text)]
-    first = max((end for end in ends if end <= place), default=0)
-    return text[first : min((end for end in ends if end > place), default=len(text))]
+    first = max((end for end in ends if end <= offset), default=0)
+    return text[first : min((end for end in ends if end > offset), default=len(text))]
 
 
 def _where(lines: Sequence[Line], told: dict[str, Any]) -> Sequence[Line]:
@@ -560,9 +558,9 @@ def _keys(lines: Sequence[Line]) -> Iterator[Fact]:
             content = parsed(text, "the block")
         except InputError:
             continue
-        for place, value in _leaves(content):
-            key = key_of(f"{place}=") or key_of(f"query.{place}=")
-            line = next((one for one in inside if place.rpartition(".")[2] in one.text), None)
+        for key_path, value in _leaves(content):
+            key = key_of(f"{key_path}=") or key_of(f"query.{key_path}=")
+            line = next((one for one in inside if key_path.rpartition(".")[2] in one.text), None)
             if key and line and isinstance(value, bool | int | float | str):
                 said = str(value).lower() if isinstance(value, bool) else str(value)
                 yield fact("setting", line, None, said, key)

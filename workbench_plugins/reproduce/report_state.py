@@ -11,7 +11,7 @@ from typing import Any
 import traitlets
 
 from workbench.errors import InputError
-from workbench.masking import MASK, masked, secret_places
+from workbench.masking import MASK, masked, secret_spans
 from workbench.safe_text import visible
 from workbench.systems.catalogue import SYSTEMS
 from workbench.tables import Table
@@ -56,7 +56,7 @@ class ReportState(State):
         if not isinstance(text, str):
             raise InputError(f"A report is a text, not {type(text).__name__}.", "Give its text.")
         super().__init__()
-        self._secrets = secret_places(text)
+        self._secrets = secret_spans(text)
         self.report = read_report(text)
         self.options = {"system": ["", *SYSTEMS], "happened": ["", *HAPPENED]}
         for name, value in self._read.items():
@@ -77,10 +77,10 @@ class ReportState(State):
             "notes": masked("".join(f"=== {one.path}\n{one.whole.rstrip()}\n" for one in report.notes)),
         }
 
-    def reject(self, place: int) -> None:
+    def reject(self, number: int) -> None:
         """Take away the fact at this place of the list."""
         facts = self.report.facts
-        self._become(replace(self.report, facts=(*facts[:place], *facts[place + 1 :])))
+        self._become(replace(self.report, facts=(*facts[:number], *facts[number + 1 :])))
 
     def add(self, kind: str, start: int, end: int, name: str = "") -> None:
         """Make a fact of the characters from `start` to `end`; another one of its kind goes."""
@@ -181,9 +181,9 @@ class ReportState(State):
 
     def pressed(self, button: Mapping[str, Any]) -> None:
         """What the page sends: a fact to take away, or a selection with what it is."""
-        place, chosen = button.get("reject"), button.get("add")
-        if isinstance(place, int) and 0 <= place < len(self.report.facts):
-            self.reject(place)
+        number, chosen = button.get("reject"), button.get("add")
+        if isinstance(number, int) and 0 <= number < len(self.report.facts):
+            self.reject(number)
         elif isinstance(chosen, Mapping) and all(
             isinstance(chosen.get(one), int) for one in ("start", "end")
         ):

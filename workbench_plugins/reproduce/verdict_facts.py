@@ -76,8 +76,8 @@ def results_of(lines: Sequence[Line]) -> list[Scored]:
 
 def _of_tables(lines: Sequence[Line], score: re.Pattern[str], name: re.Pattern[str]) -> Iterator[Scored]:
     for table in tables(lines):
-        columns = [place for place, head in enumerate(table.header) if score.fullmatch(head)]
-        named = [place for place, head in enumerate(table.header) if name.fullmatch(head)]
+        columns = [nth for nth, head in enumerate(table.header) if score.fullmatch(head)]
+        named = [nth for nth, head in enumerate(table.header) if name.fullmatch(head)]
         for line, row in table.rows:
             values = {table.header[one].lower(): number(row[one]) for one in columns}
             scores = {column: value for column, value in values.items() if value is not None}
@@ -100,8 +100,8 @@ def _of_json(lines: Sequence[Line], score: re.Pattern[str], name: re.Pattern[str
         names = {key: one for key, one in flat.items() if name.fullmatch(key) and isinstance(one, str)}
         if scores and names:
             best = _best(names)
-            place = next((one.number for one in lines if one.number >= line and best in one.text), line)
-            found.append(Scored(best, place, scores))
+            number = next((one.number for one in lines if one.number >= line and best in one.text), line)
+            found.append(Scored(best, number, scores))
         else:
             for one in inside:
                 read(one, line)

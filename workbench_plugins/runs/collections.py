@@ -95,8 +95,8 @@ def load(path: str | os.PathLike[str], corrections: str | os.PathLike[str] | Non
             for document, some in _sessions(number, sample["conversation"]):
                 documents.append(document)
                 turns += some
-            for place, row in enumerate(sample["qa"]):
-                fix = fixes.pop(f"locomo_{number}_qa{place}", None)
+            for nth, row in enumerate(sample["qa"]):
+                fix = fixes.pop(f"locomo_{number}_qa{nth}", None)
                 corrected += fix is not None
                 questions.append(_question(number, row, fix))
     except MALFORMED as error:
@@ -230,8 +230,8 @@ def of_locomo(data: Locomo, name: str) -> TestCollection:
     """LoCoMo with one document a session; a group is a conversation."""
     documents = tuple(Text(one.id, one.body, str(one.conversation)) for one in data.documents)
     questions = tuple(
-        BenchQuestion(f"q{place}", one.text, one.documents, str(one.category), str(one.conversation))
-        for place, one in enumerate(data.questions)
+        BenchQuestion(f"q{number}", one.text, one.documents, str(one.category), str(one.conversation))
+        for number, one in enumerate(data.questions)
     )
     return TestCollection(name, documents, questions)
 

@@ -23,7 +23,7 @@ from workbench.cli.app import (
 from workbench.cli.output import answer, print_error, print_output
 from workbench.errors import InputError
 from workbench.measure.questions import check_targets, load_questions
-from workbench.memory.store.sqlite.place import make_folder
+from workbench.memory.store.sqlite.location import make_folder
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.safe_text import counted
 from workbench_plugins.runs import comparing, linting

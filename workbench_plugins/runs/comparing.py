@@ -171,7 +171,7 @@ def values_of(run: Run, truth: Truth, measure: Any = HITS, limit: int | None = N
     grades = {question: dict(some) for question, some in truth.grades.items()}
     # The places stand for the scores, since ir_measures has an order of its own for equal scores.
     returned = {
-        question: {document: -float(place) for place, document in enumerate(answer)}
+        question: {document: -float(rank) for rank, document in enumerate(answer)}
         for question in truth.questions
         if (answer := run.returned(matched.get(question, ""), limit))
     }
@@ -410,9 +410,9 @@ def ours_text(ours: Ours | None) -> str:
     """What happens to a document in one of our pipelines, and its rank in each leg."""
     if ours is None:
         return ABSENT
-    place = f" at {ours.position}" if ours.fate == "returned" else ""
+    at = f" at {ours.position}" if ours.fate == "returned" else ""
     legs = [
         f"{leg} {one['rank']} of {one['of']}" if one["rank"] else f"{leg} no match"
         for leg, one in ours.legs.items()
     ]
-    return "; ".join([f"{ours.fate}{place}", *legs])
+    return "; ".join([f"{ours.fate}{at}", *legs])

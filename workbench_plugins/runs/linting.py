@@ -104,8 +104,8 @@ def _row_text(question: str, ranking: RunRanking, row: int) -> str:
 
 
 def _first(failing: Floats | np.ndarray[Any, Any]) -> int | None:
-    places = np.flatnonzero(failing)
-    return int(places[0]) if places.size else None
+    found = np.flatnonzero(failing)
+    return int(found[0]) if found.size else None
 
 
 def _duplicate(one: RunRanking) -> int | None:
@@ -125,14 +125,14 @@ def _tie(one: RunRanking) -> int | None:
     """Equal scores next to each other in a ranking that is not constant."""
     if _constant(one) is not None:
         return None
-    place = _first(np.diff(one.scores[_rank_order(one)]) == 0)
-    return None if place is None else place + 1
+    first = _first(np.diff(one.scores[_rank_order(one)]) == 0)
+    return None if first is None else first + 1
 
 
 def _disorder(one: RunRanking) -> int | None:
     """A score above the one before it: the scores do not fall with the rank."""
-    place = _first(np.diff(one.scores[_rank_order(one)]) > 0)
-    return None if place is None else int(_rank_order(one)[place + 1])
+    first = _first(np.diff(one.scores[_rank_order(one)]) > 0)
+    return None if first is None else int(_rank_order(one)[first + 1])
 
 
 def _rank_order(one: RunRanking) -> np.ndarray[Any, Any]:
@@ -145,8 +145,8 @@ def _ranks(one: RunRanking) -> int | None:
         return None
     order = _rank_order(one)
     start = one.ranks[order[0]] if one.ranks[order[0]] in (0, 1) else 1
-    place = _first(one.ranks[order] != np.arange(start, start + len(one.ids)))
-    return None if place is None else int(order[place])
+    first = _first(one.ranks[order] != np.arange(start, start + len(one.ids)))
+    return None if first is None else int(order[first])
 
 
 FAILS: Mapping[str, Callable[[RunRanking], int | None]] = {

@@ -80,11 +80,11 @@ def _add(collected: Run, record: Any, line: int, id_field: str | None) -> None:
         raise ValueError("the question of these results is not named; add question or qid")
     question = plain_id(named) if named is not None else text
     collected.question(question, text, line)
-    for place, value in enumerate(_results(record), 1):
+    for rank, value in enumerate(_results(record), 1):
         try:
             id_, score, parts = result_of(value, id_field)
         except ValueError as error:
-            raise ValueError(f"result {place}: {error}") from None
+            raise ValueError(f"result {rank}: {error}") from None
         collected.add(question, id_, score, line=line, parts=parts)
 
 
@@ -360,8 +360,8 @@ def plain_id(value: Any) -> str:
 
 def _score(value: Mapping[str, Any]) -> float:
     metadata = value.get("metadata")
-    places = (value, metadata) if isinstance(metadata, Mapping) else (value,)
-    return next((number(place[name]) for place in places for name in SCORES if name in place), math.nan)
+    mappings = (value, metadata) if isinstance(metadata, Mapping) else (value,)
+    return next((number(one[name]) for one in mappings for name in SCORES if name in one), math.nan)
 
 
 def number(value: Any) -> float:
@@ -399,9 +399,7 @@ def _explained(tree: Mapping[str, Any]) -> dict[str, float]:
     OpenSearch: the normalized score. Elasticsearch's RRF: the rank. Otherwise there are no parts.
     """
     if "combination of" in str(tree.get("description")):
-        return {
-            _leg(one, str(place)): number(one.get("value")) for place, one in enumerate(_details(tree), 1)
-        }
+        return {_leg(one, str(nth)): number(one.get("value")) for nth, one in enumerate(_details(tree), 1)}
     return {
         f"{_leg(one, match[2])}_rank": float(match[1])
         for one in _rank_details(tree)

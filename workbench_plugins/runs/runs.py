@@ -185,14 +185,14 @@ def truth_of_questions(questions: QuestionSet) -> Truth:
     """The labelled questions as q1, q2, … in their order, and the controls as c1, c2, …"""
     asked = ids_of(questions)
     controls = tuple(id_ for id_ in asked if id_.startswith("c"))
-    grades = {f"q{place}": {one.target: 1} for place, one in enumerate(questions.questions, 1)}
+    grades = {f"q{number}": {one.target: 1} for number, one in enumerate(questions.questions, 1)}
     return Truth(grades, asked, controls)
 
 
 def ids_of(questions: QuestionSet) -> dict[str, str]:
     """The text of every question and control by its id in a run: q1, q2, …, c1, c2, …"""
-    named = {f"q{place}": one.question for place, one in enumerate(questions.questions, 1)}
-    return named | {f"c{place}": one.question for place, one in enumerate(questions.controls, 1)}
+    named = {f"q{number}": one.question for number, one in enumerate(questions.questions, 1)}
+    return named | {f"c{number}": one.question for number, one in enumerate(questions.controls, 1)}
 
 
 def truth_of_qrels(qrels: Qrels, texts: Mapping[str, str] | None = None) -> Truth:

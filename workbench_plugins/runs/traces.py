@@ -97,8 +97,8 @@ class TracedRuns(Shown):
     def view(self) -> list[Part]:
         """The runs, what worst means, and the worst retrievals."""
         rows = [
-            (str(place), one.question[:60], one.name, str(len(one.results)), why)
-            for place, (one, why) in enumerate(self.worst[:MOST_SHOWN], 1)
+            (str(number), one.question[:60], one.name, str(len(one.results)), why)
+            for number, (one, why) in enumerate(self.worst[:MOST_SHOWN], 1)
         ]
         description = (
             "Worst first: an error, then no document, then the best score that is furthest below its "
@@ -202,9 +202,9 @@ def _run(name: str, some: Iterable[Retrieval]) -> Run:
     made = Run(name)
     for one in some:
         made.question(one.id, one.question)
-        for place, (id_, score) in enumerate(one.results, 1):
+        for rank, (id_, score) in enumerate(one.results, 1):
             parts = {"rank before": 1.0 + one.before.index(id_)} if id_ in one.before else None
-            made.add(one.id, id_, score, place, parts=parts)
+            made.add(one.id, id_, score, rank, parts=parts)
     return made
 
 
@@ -311,7 +311,7 @@ def _documents(known: Mapping[str, Any], what: str, span: Mapping[str, Any]) -> 
     output = _loaded(span.get("output"))
     if isinstance(output, Mapping):  # such as {"documents": [...]}
         output = next((one for one in output.values() if isinstance(one, list)), [])
-    rows = [found[place] for place in sorted(found)] or (output if isinstance(output, list) else [])
+    rows = [found[number] for number in sorted(found)] or (output if isinstance(output, list) else [])
     for row in rows:
         if isinstance(row, Mapping):
             yield _document(row)
@@ -373,8 +373,8 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 def write_runs(found: TracedRuns, folder: Path, force: bool = False) -> list[Path]:
     """Writes each run as JSON lines into a folder; returns the files."""
     files = []
-    for place, run in enumerate(found.runs, 1):
+    for nth, run in enumerate(found.runs, 1):
         name = re.sub(r"[^\w.-]+", "-", run.name).strip("-.") or "run"
-        files.append(folder / f"{place}-{name}.jsonl")
+        files.append(folder / f"{nth}-{name}.jsonl")
         write_json(run, files[-1], force)
     return files

@@ -37,7 +37,7 @@ from workbench.memory.data_files import load_data
 from workbench.memory.store.contract import (
     Cached,
     DamagedError,
-    IndexPlace,
+    IndexLocation,
     IndexStore,
     LockedError,
     Settings,
@@ -725,8 +725,8 @@ class MilvusStore(MilvusSession, IndexStore):
             common |= {"hash": document.hash, "size": document.size, "mtime_ns": document.mtime_ns}
             common |= {"dense": NO_VECTOR}
             pieces = [
-                common | {"id": row + len(chunks) + place, "piece": place, "text": one}
-                for place, one in enumerate(texts)
+                common | {"id": row + len(chunks) + number, "piece": number, "text": one}
+                for number, one in enumerate(texts)
             ]
             self.put(self.collection("documents"), pieces)
             self.set_meta("next_row", str(row + len(chunks) + len(pieces)))
@@ -777,7 +777,7 @@ class MilvusStore(MilvusSession, IndexStore):
             self._removed.clear()
 
 
-class MilvusPlace(IndexPlace):
+class MilvusLocation(IndexLocation):
     """The collections of one index, which have a common prefix; the catalogue names the build."""
 
     def __init__(self, address: MilvusAddress) -> None:
@@ -858,5 +858,5 @@ class _Building(MilvusStore):
 
 
 STORES = tuple(
-    StoreKind(scheme, lambda address: MilvusPlace(parse(address))) for scheme in ("milvus", "milvus+tls")
+    StoreKind(scheme, lambda address: MilvusLocation(parse(address))) for scheme in ("milvus", "milvus+tls")
 )

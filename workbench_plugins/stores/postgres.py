@@ -1,7 +1,7 @@
 """An index in PostgreSQL, with full-text search by tsvector and vectors by pgvector.
 
 From the connection upwards: its address and its errors, transactions, the tables with all SQL that is run
-against them, the place of an index, and a server of one's own for lessons and tests.
+against them, the location of an index, and a server of one's own for lessons and tests.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from workbench.memory.addresses import StoreKind
 from workbench.memory.store.contract import (
     Cached,
     DamagedError,
-    IndexPlace,
+    IndexLocation,
     IndexStore,
     LockedError,
     Settings,
@@ -126,8 +126,8 @@ def _name(known: dict[str, object], schema: str) -> str:
     """The address for messages: never the password, and no parameter that could be one."""
     user = f"{known['user']}@" if known.get("user") else ""
     port = f":{known['port']}" if known.get("port") else ""
-    place = f"{user}{known.get('host') or 'localhost'}{port}/{known.get('dbname') or ''}"
-    return f"postgresql://{place}?schema={schema}"
+    address = f"{user}{known.get('host') or 'localhost'}{port}/{known.get('dbname') or ''}"
+    return f"postgresql://{address}?schema={schema}"
 
 
 BUSY_SECONDS = 10
@@ -669,7 +669,7 @@ BUILD = "_build"
 """The suffix of the schema in which a new build is made."""
 
 
-class PostgresPlace(IndexPlace):
+class PostgresLocation(IndexLocation):
     """A schema of a database. A rebuild fills a second schema, which replaces it in one transaction."""
 
     def __init__(self, address: Address) -> None:
@@ -804,7 +804,8 @@ def _forget_texts_of(session: Session, old: str, new: str) -> None:
 
 
 STORES = tuple(
-    StoreKind(scheme, lambda address: PostgresPlace(parse(address))) for scheme in ("postgresql", "postgres")
+    StoreKind(scheme, lambda address: PostgresLocation(parse(address)))
+    for scheme in ("postgresql", "postgres")
 )
 
 

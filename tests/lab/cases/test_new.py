@@ -41,7 +41,7 @@ def new(run: Run, out: Path, system: str) -> str:
 
 def numbers(trace: Trace) -> tuple[list[str], dict[str, bytes]]:
     """The places of a trace's chunks, and the bits of its numbers."""
-    places = [chunk.place for chunk in trace.chunks]
+    places = [chunk.location for chunk in trace.chunks]
     return places, {name: column.tobytes() for name, column in trace.columns.items()}
 
 

@@ -31,7 +31,7 @@ def test_the_notes_travel_as_texts_and_are_cut_as_the_release_cuts_them(
     assert notes == {path: (root / path).read_text() for path in notes}
     with opened_memory(made) as travelled:
         here = search("afternoon tea", system(name), travelled)
-    assert [(one.chunk.place, one.chunk.text) for one in here.results] == [
-        (one.chunk.place, one.chunk.text) for one in there.results
+    assert [(one.chunk.location, one.chunk.text) for one in here.results] == [
+        (one.chunk.location, one.chunk.text) for one in there.results
     ]
     assert [one.score for one in here.results] == pytest.approx([one.score for one in there.results])

@@ -100,7 +100,7 @@ def check_evidence(target: str, evidence: str, now: Trace, after: Trace) -> None
     for trace, told in ((now, before), (after, then)):
         dropped = re.findall(r"so the ([a-z ]+) drops it", told)
         place = evidence.partition(": ")[0]
-        chunks = [one for one in trace.candidates if one.chunk.place == place]
+        chunks = [one for one in trace.candidates if one.chunk.location == place]
         assert [one.drop.stage.slot.replace("_", " ") for one in chunks if one.drop] in ([], dropped)
         assert not dropped or chunks
         for leg, rank in re.findall(r"(\w+) leg: rank (\d+) of", told):

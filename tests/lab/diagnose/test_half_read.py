@@ -47,7 +47,8 @@ def test_the_repair_is_to_read_the_chunk_whole_and_finds_the_file(tmp_path: Path
         assert cause.verified
         with_answer = [one for one in cut.chunks(cut.rows_of(TARGET)) if "draft and wait" in one.text]
         assert cause.evidence in [
-            f"{one.place}: the model read {one.read_share:.0%} of it; with all of it, the file would be found"
+            f"{one.location}: the model read {one.read_share:.0%} of it; "
+            "with all of it, the file would be found"
             for one in with_answer
         ]
         assert TARGET not in search(QUESTION, VECTORS, cut).paths()

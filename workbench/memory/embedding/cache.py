@@ -52,7 +52,7 @@ def embed_through_cache(
         try:
             answer = embedder.embed([texts[hash_] for hash_ in hashes], role)
         except PartlyEmbeddedError as error:
-            keep([hashes[place] for place in error.places], error.embedded)
+            keep([hashes[number] for number in error.numbers], error.embedded)
             raise
         keep(hashes, answer)
     return known

@@ -152,12 +152,12 @@ def batches(lengths: Sequence[int], size: int) -> Iterator[list[int]]:
     than PIECES_A_BATCH is a batch of its own.
     """
     batch: list[int] = []
-    for place in sorted(range(len(lengths)), key=lambda place: (-lengths[place], place)):
+    for number in sorted(range(len(lengths)), key=lambda number: (-lengths[number], number)):
         padded = lengths[batch[0]] * (len(batch) + 1) if batch else 0
         if batch and (len(batch) == size or padded > PIECES_A_BATCH):
             yield batch
             batch = []
-        batch.append(place)
+        batch.append(number)
     if batch:
         yield batch
 

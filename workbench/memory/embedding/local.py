@@ -62,11 +62,11 @@ class Embedded:
 
 
 class PartlyEmbeddedError(ProviderError):
-    """An embedder failed after it had embedded some of the texts: those at `places` of the given sequence."""
+    """An embedder failed after it had embedded some of the texts: those in `numbers`, counted from 0."""
 
-    def __init__(self, error: ProviderError, places: Sequence[int], embedded: Embedded) -> None:
+    def __init__(self, error: ProviderError, numbers: Sequence[int], embedded: Embedded) -> None:
         super().__init__(error.problem, error.remedy)
-        self.places = places
+        self.numbers = numbers
         self.embedded = embedded
 
 
@@ -132,12 +132,12 @@ class Windowed:
         return 1.0
 
 
-def _word_start(text: str, offsets: Sequence[tuple[int, int]], place: int) -> int:
-    """The nearest piece before `place` that follows a blank; `place` itself inside a very long word."""
-    for candidate in range(place, max(place - CUT_BACK, 0), -1):
+def _word_start(text: str, offsets: Sequence[tuple[int, int]], piece: int) -> int:
+    """The nearest piece before `piece` that follows a blank; `piece` itself inside a very long word."""
+    for candidate in range(piece, max(piece - CUT_BACK, 0), -1):
         if text[offsets[candidate][0] - 1].isspace():
             return candidate
-    return place
+    return piece
 
 
 READINGS: Mapping[str, Reading] = {reading.name: reading for reading in (Windowed(), Truncated())}

@@ -75,11 +75,11 @@ class TorchEngine:
         encode: Any = self.model.encode_query if role == "query" else self.model.encode_document
         found: list[Any] = [None] * len(texts)
 
-        def run(places: list[int]) -> None:
-            batch = [texts[place] for place in places]
+        def run(numbers: list[int]) -> None:
+            batch = [texts[number] for number in numbers]
             answers = encode(batch, batch_size=len(batch), show_progress_bar=False, **options)
-            for place, answer in zip(places, answers, strict=True):
-                found[place] = answer
+            for number, answer in zip(numbers, answers, strict=True):
+                found[number] = answer
 
         with threads(1):
             if len(texts) == 1:

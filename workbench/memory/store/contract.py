@@ -1,7 +1,7 @@
 """The contract of a store: what an index keeps its documents, chunks and vectors in.
 
-SQLite is the default store; features add others. A further one subclasses `IndexStore` and `IndexPlace`, and
-passes `tests/contracts/store_contract.py`; a `StoreKind` gives it addresses. The errors of storage
+SQLite is the default store; features add others. A further one subclasses `IndexStore` and `IndexLocation`,
+and passes `tests/contracts/store_contract.py`; a `StoreKind` gives it addresses. The errors of storage
 have one class for each cause: the disk is full, the file is locked, unwritable or damaged.
 """
 
@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import InputError, StorageError
-from workbench.memory.choices import is_default_place
+from workbench.memory.choices import is_default_path
 from workbench.memory.files import GENERAL, FileRules
 from workbench.memory.sources import chunk_id
 from workbench.memory.store.postings import PostingsSource
@@ -120,7 +120,7 @@ def rebuild_command(name: object, folder: str = "FOLDER") -> str:
     release = re.search(r"\.as-(.+)\.sqlite$", text)
     if "://" in text:
         which = f" --store {shlex.quote(text)}"
-    elif not is_default_place(Path(text)):
+    elif not is_default_path(Path(text)):
         which = f" --index {shlex.quote(text)}"
     else:
         which = f" --as {release[1]}" if release else ""
@@ -519,17 +519,17 @@ def keyed(
     return found
 
 
-class IndexPlace(ABC):
+class IndexLocation(ABC):
     """Where the index of one memory is kept: it opens the store, updates it, and rebuilds it."""
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """The name of this place in messages: a path, or an address without its password."""
+        """Its name in messages: a path, or an address without its password."""
 
     @abstractmethod
     def exists(self) -> bool:
-        """Whether there is an index at this place."""
+        """Whether there is an index at this location."""
 
     @abstractmethod
     def alone(self, wait: float) -> AbstractContextManager[None]:

@@ -37,7 +37,7 @@ COMMON_SHARE = 0.2
 OFFSET_BITS = 24
 """An offset in a chunk has fewer bits."""
 
-Places = NDArray[np.intp]
+Ordinals = NDArray[np.intp]
 
 
 class NoPostingsError(Exception):
@@ -81,9 +81,9 @@ class PostingsSource(ABC):
 
 
 class Postings(NamedTuple):
-    """The chunks that contain a phrase, as ascending places in the list of rows, and how often each does."""
+    """The chunks that contain a phrase, as ascending numbers in the list of rows, and how often each does."""
 
-    places: Places
+    ordinals: Ordinals
     counts: NDArray[np.int32]
     weights: Floats
     """The phrase's part of each chunk's BM25 score, with FTS5's k1 and b."""
@@ -94,13 +94,13 @@ class Postings(NamedTuple):
     def bytes(self) -> int:
         """The size in memory."""
         column = 0 if self.column is None else self.column.nbytes
-        return self.places.nbytes + self.counts.nbytes + self.weights.nbytes + column
+        return self.ordinals.nbytes + self.counts.nbytes + self.weights.nbytes + column
 
 
 class Scored(NamedTuple):
-    """All chunks that match a query, as places in the list of rows, and their scores; larger is better."""
+    """All chunks that match a query, as ordinals in the list of rows, and their scores; larger is better."""
 
-    places: Places
+    ordinals: Ordinals
     scores: Floats
 
 
@@ -137,35 +137,35 @@ class Collection:
         return self.norms(K1, B)
 
     @cached_property
-    def _places(self) -> Places:
+    def _ordinals(self) -> Ordinals:
         """The place of each row in the list of rows, by the row; -1 for rows that are not there."""
         rows = self.sizes.rows
-        places = np.full(int(rows[-1]) + 1 if rows.size else 0, -1, np.intp)
-        places[rows] = np.arange(rows.size)
-        return places
+        ordinals = np.full(int(rows[-1]) + 1 if rows.size else 0, -1, np.intp)
+        ordinals[rows] = np.arange(rows.size)
+        return ordinals
 
     def postings(self, rows: Rows) -> Postings:
         """The postings of a phrase from the row of each instance, ascending."""
         first = np.flatnonzero(np.diff(rows, prepend=-1))
         counts = np.diff(first, append=rows.size).astype(np.int32)
         having = rows[first]
-        if having.size and not 0 <= having[-1] < self._places.size:
+        if having.size and not 0 <= having[-1] < self._ordinals.size:
             raise NoPostingsError(WITHOUT_LENGTH)
-        places = self._places[having]
-        if places.size and places.min() < 0:
+        ordinals = self._ordinals[having]
+        if ordinals.size and ordinals.min() < 0:
             raise NoPostingsError(WITHOUT_LENGTH)
-        weights = self.weights(places, counts, self._fts5_norms, K1)
-        if places.size < COMMON_SHARE * self.sizes.rows.size:
-            return Postings(places, counts, weights)
+        weights = self.weights(ordinals, counts, self._fts5_norms, K1)
+        if ordinals.size < COMMON_SHARE * self.sizes.rows.size:
+            return Postings(ordinals, counts, weights)
         column = np.zeros(self.sizes.rows.size)
-        column[places] = weights
-        return Postings(places, counts, weights, column)
+        column[ordinals] = weights
+        return Postings(ordinals, counts, weights, column)
 
-    def weights(self, places: Places, counts: NDArray[np.int32], norms: Floats, k1: float) -> Floats:
+    def weights(self, ordinals: Ordinals, counts: NDArray[np.int32], norms: Floats, k1: float) -> Floats:
         """The part of each posting in its chunk's score: idf × count × (k1 + 1) / (count + norm)."""
         often = counts.astype(float)
-        weights: Floats = fts5_idf(self.sizes.total_rows, places.size) * (
-            (often * (k1 + 1.0)) / (often + norms[places])
+        weights: Floats = fts5_idf(self.sizes.total_rows, ordinals.size) * (
+            (often * (k1 + 1.0)) / (often + norms[ordinals])
         )
         return weights
 
@@ -195,16 +195,16 @@ def consecutive(instances: Sequence[Instances]) -> Rows:
     Instances may overlap: "a a" stands twice in "a a a".
     """
     starts = _starts(instances[0], 0)
-    for place, term in enumerate(instances[1:], 1):
-        starts = np.intersect1d(starts, _starts(term, place), assume_unique=True)
+    for offset, term in enumerate(instances[1:], 1):
+        starts = np.intersect1d(starts, _starts(term, offset), assume_unique=True)
     rows: Rows = starts >> OFFSET_BITS
     return rows
 
 
-def _starts(term: Instances, place: int) -> Rows:
-    """For each instance of a phrase's term, one number for the row and the offset where the phrase starts."""
-    inside = term.offsets >= place
-    starts: Rows = (term.rows[inside] << OFFSET_BITS) + (term.offsets[inside] - place)
+def _starts(term: Instances, offset: int) -> Rows:
+    """For each instance of a phrase's term, one offset for the row and the offset where the phrase starts."""
+    inside = term.offsets >= offset
+    starts: Rows = (term.rows[inside] << OFFSET_BITS) + (term.offsets[inside] - offset)
     return starts
 
 
@@ -242,14 +242,14 @@ class KeywordPostings:
 
         Raises NoPostingsError for a query that must be asked in SQL.
         """
-        places, scores = self.scored(query, source, limit, k1, b)
+        ordinals, scores = self.scored(query, source, limit, k1, b)
         near = np.flatnonzero(scores >= _edge(scores, limit))
-        places, scores = places[near], scores[near]
+        ordinals, scores = ordinals[near], scores[near]
         if len(set(scores.tolist())) < scores.size:
-            order = np.lexsort((self._ties(keys)[places], -scores))[:limit]
+            order = np.lexsort((self._ties(keys)[ordinals], -scores))[:limit]
         else:
             order = np.argsort(-scores)[:limit]
-        return Hits(self.collection.sizes.rows[places[order]], -scores[order])
+        return Hits(self.collection.sizes.rows[ordinals[order]], -scores[order])
 
     def scored(
         self, query: Query, source: PostingsSource, limit: int, k1: float = K1, b: float = B
@@ -257,7 +257,7 @@ class KeywordPostings:
         """The chunks that match a query, those that are surely not among the best `limit` left out."""
         found = [self.postings(phrase, source) for phrase in phrases_of(query)]
         if query.operator == "AND":
-            return matching_all([(one.places, self._weights(one, k1, b)) for one in found])
+            return matching_all([(one.ordinals, self._weights(one, k1, b)) for one in found])
         return self._matching_any(found, limit, k1, b)
 
     def _weights(self, one: Postings, k1: float, b: float) -> Floats:
@@ -266,7 +266,7 @@ class KeywordPostings:
         norms = self._norms
         if norms is None or norms[:2] != (k1, b):
             norms = self._norms = k1, b, self.collection.norms(k1, b)
-        return self.collection.weights(one.places, one.counts, norms[2], k1)
+        return self.collection.weights(one.ordinals, one.counts, norms[2], k1)
 
     def _matching_any(self, found: Sequence[Postings], limit: int, k1: float, b: float) -> Scored:
         total = np.zeros(self.collection.sizes.rows.size)
@@ -274,9 +274,9 @@ class KeywordPostings:
             if one.column is not None and (k1, b) == (K1, B):
                 total += one.column  # adding 0 changes no number
             else:
-                np.add.at(total, one.places, self._weights(one, k1, b))
+                np.add.at(total, one.ordinals, self._weights(one, k1, b))
         # The best of the chunks with a rare word are a bound that most other chunks do not reach.
-        enough = [one.places for one in found if one.places.size >= limit]
+        enough = [one.ordinals for one in found if one.ordinals.size >= limit]
         bound = _edge(total[min(enough, key=len)], limit) if enough else 0.0
         near = np.flatnonzero(total >= bound if bound > 0 else total > 0)
         return Scored(near, total[near])
@@ -316,14 +316,14 @@ def _rows_of(terms: tuple[str, ...], source: PostingsSource) -> Rows:
     return consecutive([source.instances(term) for term in terms])
 
 
-def matching_all(parts: Sequence[tuple[Places, Floats]]) -> Scored:
-    """The places that every part has, and the sums of their weights in the order of the parts."""
-    every = min((places for places, _ in parts), key=len)
-    for places, _ in parts:
-        every = every[np.isin(every, places, assume_unique=True)]
+def matching_all(parts: Sequence[tuple[Ordinals, Floats]]) -> Scored:
+    """The ordinals that every part has, and the sums of their weights in the order of the parts."""
+    every = min((ordinals for ordinals, _ in parts), key=len)
+    for ordinals, _ in parts:
+        every = every[np.isin(every, ordinals, assume_unique=True)]
     total = np.zeros(every.size)
-    for places, weights in parts:
-        total += weights[np.searchsorted(places, every)]
+    for ordinals, weights in parts:
+        total += weights[np.searchsorted(ordinals, every)]
     return Scored(every, total)
 
 

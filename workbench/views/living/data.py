@@ -45,16 +45,16 @@ class Chunks:
     """The chunks that several traces share, each written once."""
 
     def __init__(self) -> None:
-        self._places: dict[str, int] = {}
+        self._numbers: dict[str, int] = {}
         self.data: list[dict[str, str]] = []
 
-    def place(self, chunk: Chunk) -> int:
+    def number_of(self, chunk: Chunk) -> int:
         """The place of a chunk in `data`."""
-        if chunk.id not in self._places:
-            self._places[chunk.id] = len(self.data)
-            lines = chunk.place.removeprefix(chunk.path)
+        if chunk.id not in self._numbers:
+            self._numbers[chunk.id] = len(self.data)
+            lines = chunk.location.removeprefix(chunk.path)
             self.data.append({"id": chunk.id, "path": chunk.path, "lines": lines, "text": chunk.snippet})
-        return self._places[chunk.id]
+        return self._numbers[chunk.id]
 
 
 Judged = tuple[Evaluation, Axis, Mapping[str, Reach | None], Any]
@@ -68,8 +68,8 @@ def lab_data(judged: Sequence[Judged]) -> dict[str, Any]:
     unanswerable = [{"question": trace.question, "target": None} for trace in first.controls]
     systems = [_system(*each, chunks) for each in judged]
     seen: dict[str, int] = {}  # systems that differ after their legs have the same traces: written once
-    for place, one in enumerate(systems):
-        if (same := seen.setdefault(json.dumps(one["traces"]), place)) != place:
+    for number, one in enumerate(systems):
+        if (same := seen.setdefault(json.dumps(one["traces"]), number)) != number:
             one["traces"] = same
     return {
         "view": "threshold", "questions": [*asked, *unanswerable], "systems": systems,
@@ -124,7 +124,7 @@ def trace_data(trace: Trace, made: Mapping[str, Any], chunks: Chunks) -> dict[st
         {"name": leg.name, "brought": int(leg.hits.rows.size), "asked": leg.asked}
         for leg in trace.legs.values()
     ]
-    return found | {"rows": [chunks.place(chunk) for chunk in kept], "legs": legs}
+    return found | {"rows": [chunks.number_of(chunk) for chunk in kept], "legs": legs}
 
 
 def _reach(leg: str, reaches: Mapping[str, Reach | None]) -> dict[str, Any]:

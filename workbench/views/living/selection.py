@@ -86,8 +86,8 @@ class Selection(traitlets.HasTraits):
 
     def __repr__(self) -> str:
         """One line that names what is selected."""
-        place = self.chunk.place if self.chunk else ""
-        named = {"question": self.question, "chunk": place, "file": self.file, "system": self.system}
+        location = self.chunk.location if self.chunk else ""
+        named = {"question": self.question, "chunk": location, "file": self.file, "system": self.system}
         told = ", ".join(f"{name} {value!r}" for name, value in named.items() if value)
         return f"<Selection: {told or 'nothing'}>"
 

@@ -98,10 +98,10 @@ class Confirmation(Shown):
     def view(self) -> list[Part]:
         """The verdict; where lists differ, both."""
         rows = [
-            (str(place), *(f"{one[0]} {one[1]:.4f}" if one else "" for one in pair))
+            (str(rank), *(f"{one[0]} {one[1]:.4f}" if one else "" for one in pair))
             for side in self.sides
             if not side.same
-            for place, pair in enumerate(zip_longest(side.ours, side.theirs), 1)
+            for rank, pair in enumerate(zip_longest(side.ours, side.theirs), 1)
         ]
         return [self.description, *([Table("", ["#", "ours", "theirs"], rows)] if rows else [])]
 
@@ -157,15 +157,17 @@ def confirm(case: Case, installed: Installed, ours: Pipeline, folder: Path | Non
     run = run_case(case, ours, folder=folder)
     by_file = installed.package != "openclaw"
     mine = {
-        one.asked.question: [(r.chunk.path if by_file else r.chunk.place, r.score) for r in one.trace.results]
+        one.asked.question: [
+            (r.chunk.path if by_file else r.chunk.location, r.score) for r in one.trace.results
+        ]
         for one in run.answers
     }
     with tempfile.TemporaryDirectory() as scratch, served(embedder=CaseVectors(case, folder)) as server:
         notes = Path(scratch)
         for note in notes_of(case, folder):
-            place = notes / (note.path if by_file else where_read(note.path))
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(note.whole, encoding="utf-8")
+            path = notes / (note.path if by_file else where_read(note.path))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(note.whole, encoding="utf-8")
         ask = _basic_memory if by_file else _openclaw
         try:
             theirs = ask(case, installed, ours, notes, server.url)
@@ -180,7 +182,7 @@ def confirm(case: Case, installed: Installed, ours: Pipeline, folder: Path | Non
 
 
 def _side(asked: CaseQuestion, ours: Row, theirs: Row) -> Side:
-    paths = list(dict.fromkeys(re.sub(r":\d+-\d+$", "", place) for place, _ in theirs))
+    paths = list(dict.fromkeys(re.sub(r":\d+-\d+$", "", location) for location, _ in theirs))
     holds = judged(asked.expect, paths)[0] if asked.expect.same_as is None else None
     return Side(asked.question, tuple(ours), tuple(theirs), holds)
 

@@ -65,8 +65,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         as_text = body.get("encoding_format") == "base64"
         rows = [
-            {"object": "embedding", "index": place, "embedding": _encoded(vector, as_text)}
-            for place, vector in enumerate(vectors)
+            {"object": "embedding", "index": number, "embedding": _encoded(vector, as_text)}
+            for number, vector in enumerate(vectors)
         ]
         usage = {"prompt_tokens": 0, "total_tokens": 0}
         self._send(200, {"object": "list", "model": body["model"], "data": rows, "usage": usage})

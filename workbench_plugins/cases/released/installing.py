@@ -213,9 +213,9 @@ def _run(command: list[str], folder: Path) -> None:
 
 def _locked(lock: dict[str, Any]) -> Iterator[str]:
     """The packages of npm's lock file: `name@version`, or the address of one from outside the registry."""
-    for place, about in lock["packages"].items():
-        if place:
-            name = place.rpartition("node_modules/")[2]
+    for path, about in lock["packages"].items():
+        if path:
+            name = path.rpartition("node_modules/")[2]
             yield f"{name}@{about['version']}" if "integrity" in about else f"{name} from {about['resolved']}"
 
 

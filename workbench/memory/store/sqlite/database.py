@@ -167,7 +167,7 @@ def identity(path: Path) -> Identity | None:
 
 
 def connect_new(path: Path) -> apsw.Connection:
-    """A connection to a new database in WAL mode. Raises InputError for a place that cannot be written."""
+    """A connection to a new database in WAL mode. Raises InputError for a path that cannot be written."""
     db = _connect(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
     with plain_errors(path):
         db.pragma("page_size", PAGE_BYTES)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import InputError, WorkbenchError
-from workbench.memory.choices import is_default_place
+from workbench.memory.choices import is_default_path
 from workbench.memory.store.contract import (
     Cached,
     IndexStore,
@@ -154,7 +154,7 @@ class Store(IndexStore):
     def create(cls, path: Path, settings: Settings) -> Store:
         """A new, empty index at `path`.
 
-        Raises InputError for vectors that are too long, and StorageError when the place cannot be written.
+        Raises InputError for vectors that are too long, and StorageError when the path cannot be written.
         """
         check_dimensions(settings)
         store = cls(path, database.connect_new(path))
@@ -201,7 +201,7 @@ class Store(IndexStore):
             )
         except (apsw.NotADBError, apsw.CorruptError) as error:
             ours, problem = False, f"SQLite cannot read it: {error}"
-        if not ours and (is_default_place(self.path) or database.is_marked(self.path)):
+        if not ours and (is_default_path(self.path) or database.is_marked(self.path)):
             raise damaged(self.path, problem)
         if not ours:
             raise InputError(

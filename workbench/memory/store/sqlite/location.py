@@ -25,7 +25,7 @@ from workbench.errors import InputError
 from workbench.memory.choices import ADDRESS
 from workbench.memory.store.contract import (
     DamagedError,
-    IndexPlace,
+    IndexLocation,
     LockedError,
     OtherVersionError,
     Settings,
@@ -163,7 +163,7 @@ def make_folder(folder: Path) -> None:
         raise unwritable(folder, error) from None
 
 
-class SQLitePlace(IndexPlace):
+class SQLiteLocation(IndexLocation):
     """An index file. A rebuild writes a new file beside it, and replaces it by one rename."""
 
     def __init__(self, path: Path) -> None:
