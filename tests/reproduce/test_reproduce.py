@@ -102,6 +102,28 @@ def test_scores_settings_and_notes_are_read_in_many_forms(name: str) -> None:
     assert found.value("target") == wanted.get("expected", found.value("target"))
 
 
+@pytest.mark.parametrize(
+    ("text", "release"),
+    [
+        ("# Search tool finds nothing (v9.0.12)\nIt broke.", "9.0.12"),
+        ("# Search\n- OS: macOS 26.2\n- Python version: 3.11.2\n- tool version: 4.5.6", "4.5.6"),
+        ("# Search\nObserved on SDK 1.3.0:\nnothing", "1.3.0"),
+        ("# 检索\n##### 版本号：\n3.8.0\n##### 问题描述：\n结果不对", "3.8.0"),
+        ("# Search\n- SDK version(e.g. toolkit v2.0.0):\nnothing", ""),
+        ("# Search\nPython version: 3.11.2\nNode version 22.1.0", ""),
+    ],
+)
+def test_the_release_of_an_unknown_program_is_read_where_it_is_called_one(text: str, release: str) -> None:
+    assert read_report(text).value("release") == release
+
+
+def test_prose_says_that_a_report_is_about_speed_where_it_says_nothing_else() -> None:
+    slow = "# Show keyword results first\nThe semantic search takes about 10-12 seconds here."
+    assert verdict_of(read_report(slow)).kind == "not a relevance bug"
+    both = f'{slow}\nA search for "ferry" returns nothing.'
+    assert verdict_of(read_report(both)).kind == "needs"
+
+
 def test_a_report_that_contrasts_has_two_questions() -> None:
     found = read_report(
         '# Search misses notes\n- `search("red kettle")` returns nothing\n- `search("kettle")` finds it\n'

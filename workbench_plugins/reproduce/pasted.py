@@ -164,6 +164,7 @@ def _lines(whole: LocatedText, ends: list[int]) -> Iterator[Line]:
             above = "" if is_heading else heading
             title = is_heading and not titled and raw.text.lstrip().startswith("#")
             titled = titled or title
+            heading = "" if title and raw.text.startswith("# ") else heading
             yield Line(
                 number,
                 said,

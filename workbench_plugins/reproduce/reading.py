@@ -8,6 +8,7 @@ Nothing without a place is a fact. What no rule is sure of is a candidate.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
@@ -59,7 +60,7 @@ def read_report(text: str) -> Report:
         questions = [replace(one, kind="question", name="") for one in questions]
     notes = notes_of(lines, {one.value for one in questions}, results)
     engine, system = system_of(lines)
-    causes, suspected = causes_of(lines)
+    causes, suspected = causes_of(lines, bare=not (questions or symptoms))
     facts = [
         *questions,
         *targets_of(lines, [one.whole.strip() for one, _ in notes]),
@@ -127,8 +128,9 @@ def _quoted_words(quotation: re.Match[str]) -> str:
 def _asked(line: Line) -> Iterator[tuple[int, str]]:
     """What a line of prose says was asked, with how sure that is; smaller is surer."""
     asks, answers, ends = pattern(WORDS["asks"]), pattern(WORDS["answers"]), 0
-    asked, answered, states = (pattern(WORDS[one]) for one in ("asked", "answered", "states"))
-    yield from ((4, one) for one in (*_written(line.text), *pattern(WORDS["said"]).findall(line.text)))
+    asked, answered, states, named = (pattern(WORDS[one]) for one in ("asked", "answered", "states", "named"))
+    plain = (one for expression in WORDS["said"] for one in pattern(expression).findall(line.text))
+    yield from ((4, one) for one in (*_written(line.text), *plain))
     for found in form("quoted").finditer(line.text):
         before, ends = line.text[ends : found.start()][-60:], found.end()
         said = _quoted_words(found)
@@ -136,8 +138,10 @@ def _asked(line: Line) -> Iterator[tuple[int, str]]:
             yield from ((2, one) for one in inside)
             continue
         *_, last = [None, *asks.finditer(before)]
-        between = before[last.end() :] if last else ""
+        between = form("example").sub("", before[last.end() :]) if last else ""
         prose = found["code"] is None and answered.match(line.text, ends)
+        if found["code"] is not None and named.match(line.text, ends):
+            continue
         if asked.match(line.text, ends) or prose:
             yield 3, said
         elif last is not None and (
@@ -160,6 +164,7 @@ def _candidates(lines: Sequence[Line]) -> Iterator[tuple[int, Line, str]]:
     named = pattern(rf"(?:[-*+>]\s+|\d+\.\s+)?[^\w\[]{{0,3}}(?:{label})\W{{0,3}}\s*[:：]\s*(.+)")
     section, command = pattern(rf"\W*(?:{label})\W*"), pattern(WORDS["command"])
     listing = ""  # the line above, such as "Tested queries:"
+    sizes = Counter(one.block for one in lines)
     for above, one in pairwise((lines[0], *lines)):
         logged = log.match(one.text) is not None
         if not (logged or one.title) and (found := named.fullmatch(one.text)):
@@ -170,7 +175,7 @@ def _candidates(lines: Sequence[Line]) -> Iterator[tuple[int, Line, str]]:
         if first and not logged and section.fullmatch(one.heading) and not told:
             yield 1, one, one.text
         written = (
-            (5 if logged else 2, text) for text in _written(one.text)
+            (5 if logged else 2, text) for text in _written(_whole_call(above, one))
         )  # a log has other questions, too
         yield from ((offset, one, text) for offset, text in (written if one.code else _asked(one)))
         if one.code and not logged and (found := command.fullmatch(one.text)):
@@ -182,6 +187,10 @@ def _candidates(lines: Sequence[Line]) -> Iterator[tuple[int, Line, str]]:
                 "zsh",
             )
             yield (5 if shell else 9), one, found[1]
+        lone = one.code and not above.code and sizes[one.block] == 1
+        names = PATH.search(listing) or _tells_of_a_quotation(listing)  # it says what the block is
+        if lone and not names and _asks_below(listing) and not form("no_result").search(one.text):
+            yield 3, one, one.text
         item = re.fullmatch(r"([-*+]\s+)?(?:[\w ]{1,30}[:：]\s*)?([\"'“`].{2,200}[\"'”`])(.{0,80})", one.text)
         alone = item is not None and not item[3] and item[2][0] != "`"
         if item and (item[1] or (alone and _asks_below(listing))):
@@ -195,6 +204,12 @@ def _candidates(lines: Sequence[Line]) -> Iterator[tuple[int, Line, str]]:
             for line, row in table.rows:
                 if number(row[column]) is None:
                     yield 1, by_number[line], row[column]
+
+
+def _whole_call(above: Line, line: Line) -> str:
+    """A line of code, with the one above it where a bracket opened there."""
+    goes_on = above.block == line.block and above.text.endswith(("(", "=", "["))
+    return f"{above.text} {line.text}" if goes_on else line.text
 
 
 def _asks_below(text: str) -> bool:
@@ -399,15 +414,18 @@ def symptoms_of(lines: Sequence[Line]) -> tuple[list[Fact], list[Fact]]:
     return found.get(best, [])[:MOST_OF_A_KIND], rest
 
 
-def causes_of(lines: Sequence[Line]) -> tuple[list[Fact], list[Fact]]:
-    """What is said of the cause, a mechanism or that it is not ranking; and what is only suspected."""
+def causes_of(lines: Sequence[Line], bare: bool = False) -> tuple[list[Fact], list[Fact]]:
+    """What is said of the cause, a mechanism or that it is not ranking; and what is only suspected.
+
+    `bare` says that the report has no question and nothing that a search returned.
+    """
     said, suspected = [], []
     guessed, excluded = (pattern(WORDS["aside"][one]) for one in ("suspected", "excluded"))
     for kind in ("mechanism", "outside"):
         for name, told in WORDS[kind].items():
             found = [
                 (fact(kind, one, named.span(), name=name), _sentence(one.text, named.start()))
-                for one in _where(lines, told)
+                for one in _where(lines, told, bare)
                 if (named := pattern(told["words"]).search(one.text))
                 and not (_proposed(one) or _negated(one, named.start(), "denied"))
             ]
@@ -424,10 +442,15 @@ def _sentence(text: str, offset: int) -> str:
     return text[first : min((end for end in ends if end > offset), default=len(text))]
 
 
-def _where(lines: Sequence[Line], told: dict[str, Any]) -> Sequence[Line]:
-    """The lines in which words of a kind count: all, or the title and what a section quotes."""
+def _where(lines: Sequence[Line], told: dict[str, Any], bare: bool) -> Sequence[Line]:
+    """The lines in which words of a kind count: all, or the title and what a section quotes.
+
+    Of speed, prose counts too where a report says nothing else.
+    """
     if not told.get("title_only"):
         return lines
+    if bare and told.get("bare"):
+        return [one for one in lines if not one.code and not aside(one)]
     section = pattern(told.get("section", "(?!)"))
     return [
         *lines[:1],
@@ -458,7 +481,11 @@ def system_of(lines: Sequence[Line]) -> tuple[list[Fact], System]:
         if not named or engine["name"] == WORDS["technique"]:
             continue
         release = engine.get("release") or rf"(?i:{engine['words']})[^\d\n]{{0,20}}?\bv?(\d+\.\d+(?:\.\d+)*)"
-        told = [(one, got) for one in lines if (got := re.search(release, one.text))]
+        told = [
+            (one, got)
+            for one in lines
+            if (got := re.search(release, one.text)) and not form("example").search(one.text[: got.start()])
+        ]
         close = pattern(f"{engine['words']}|version|release")
         near = [one for one in told if close.search(one[0].text)] or (
             told
@@ -469,22 +496,26 @@ def system_of(lines: Sequence[Line]) -> tuple[list[Fact], System]:
         if best is None or weight > best[0]:
             best = weight, engine, *named[0], near[0] if near else None
     if best is None:
-        return [fact("release", one, got.span(1)) for one, got in _released(lines)[:1]], System()
+        return [fact("release", one, _last_group(got)) for one, got in _released(lines)[:1]], System()
     _, engine, line, said, named_release = best
     facts = [fact("engine", line, said.span(), name=engine["name"])]
     if named_release:
-        facts.append(fact("release", named_release[0], named_release[1].span(1), name=engine["name"]))
+        facts.append(fact("release", named_release[0], _last_group(named_release[1]), name=engine["name"]))
     return facts, _system(engine, facts[-1].value if named_release else "", lines)
 
 
 def _released(lines: Sequence[Line], name: str = "", release: str = "") -> list[Told]:
     """The release below the heading of a form that asks for it, or in a sentence with *using version*."""
-    heading = pattern(rf"\W*(?:(?:{name or 'the'})\W+)?(?:versions?|release)\W*")
+    heading = pattern(rf"\W*(?:(?:{name or 'the'})\W+)?{WORDS['version']}\W*")
     asked = [one for one in lines if not one.code and heading.fullmatch(one.heading[:LONGEST_ANSWER])]
     written = re.compile(release) if release else form("release")
     found = [(one, got) for one in asked[:1] if (got := written.search(one.text))]
-    prose = [one for one in lines if not one.code]
-    return found or [(one, got) for one in prose if (got := form("using_release").search(one.text))][:1]
+    return found or [(one, got) for one in lines if (got := form("of_release").search(one.text))][:1]
+
+
+def _last_group(found: re.Match[str]) -> tuple[int, int]:
+    """The place of what the alternative that was found has in brackets."""
+    return found.span(found.lastindex or 0)
 
 
 def _system(engine: dict[str, Any], release: str, lines: Sequence[Line]) -> System:
