@@ -285,14 +285,49 @@ def test_a_check_knows_the_solution_s_answer(monkeypatch: pytest.MonkeyPatch) ->
     assert check("02", 1, 0.7) == check("02", 1, "0.70") == "equal"
     assert {check("02", 1, wrong).partition(".")[0] for wrong in (0.5, "all", None)} == {"not equal"}
     assert check("01", 2, " Protocol") == "equal"
+    assert check("00", 1, ["floor", "limit"]) == check("00", 1, "Floor,limit") == "equal"
+    assert check("03", 2, "a, for") == check("03", 2, ("for", "a")) == "equal"
     for lesson, exercise in (("77", 1), ("01", 1)):
         with pytest.raises(InputError, match=r"no solution|no checked answer"):
             check(lesson, exercise, 1)
 
 
+WRONG = [
+    ("02", 1, "all", "one number, and this is of the type str"),
+    ("02", 1, np.array([0.7, 0.7]), "of the type ndarray"),
+    ("02", 1, float("nan"), "NaN"),
+    ("02", 1, 70, "factor of 100"),
+    ("02", 1, 0.5, "has a hint"),
+    ("01", 2, 3, "a word or several"),
+    ("01", 2, None, "a word or several"),
+    ("00", 1, "limit, floor", "has a hint"),
+]
+
+
+@pytest.mark.parametrize(("lesson", "exercise", "answer", "remark"), WRONG)
+def test_a_wrong_answer_is_told_what_is_wrong_with_its_kind(
+    monkeypatch: pytest.MonkeyPatch, lesson: str, exercise: int, answer: object, remark: str
+) -> None:
+    monkeypatch.chdir(LESSONS[0].parent)
+    assert remark in check(lesson, exercise, answer)
+
+
+@pytest.mark.parametrize("scores", [None, ..., 1.0, np.ones(3), "high"])
+def test_a_challenge_needs_one_number_for_each_candidate(
+    sample: MemoryIndex, questions: QuestionSet, scores: object
+) -> None:
+    with pytest.raises(InputError, match=r"not \d+ numbers"):
+        challenge(lambda *_: scores, sample, questions)  # type: ignore[arg-type, return-value]
+
+
+def test_a_challenge_does_not_take_nan_for_a_score(sample: MemoryIndex, questions: QuestionSet) -> None:
+    with pytest.raises(InputError, match=r"NaN for \d+ of \d+ candidates"):
+        challenge(lambda cosine, relevance: 0.7 * cosine + 0.3 * relevance, sample, questions)
+
+
 def test_a_challenge_counts_hits_and_silence(sample: MemoryIndex, questions: QuestionSet) -> None:
-    assert challenge(lambda cosine, _: cosine - 2, sample, questions) == (
-        "0 of 57 questions hit; 20 of 20 controls get nothing"
+    assert challenge(lambda cosine, _: np.nan_to_num(cosine) - 2, sample, questions) == (
+        "0 of 57 questions hit; 20 of 20 unanswerable questions get nothing"
     )
     fused = SHIPPED.with_changes(OR_JOIN, SIGN).asking(min_score=0.0)
     (run,) = evaluate(questions, [fused], sample)

@@ -25,6 +25,8 @@ SOLUTIONS = Path("solutions")
 NEAR_ENOUGH = 0.01
 """A number equals the solution's if it differs by this share of it at most, since readers round."""
 
+HINT = "The exercise above has a hint."
+
 
 def check(lesson: str, exercise: int, answer: Any) -> str:
     """Whether an answer to an exercise is the solution's; `...` stands for no answer yet.
@@ -34,7 +36,8 @@ def check(lesson: str, exercise: int, answer: Any) -> str:
     """
     if answer is ...:
         return f"Exercise {exercise}: put your answer in place of the three dots."
-    return "equal" if _same(answer, solved(lesson, exercise)) else "not equal. There is a hint below it."
+    truth = solved(lesson, exercise)
+    return "equal" if _same(answer, truth) else f"not equal. {_remark(answer, truth)}"
 
 
 def solved(lesson: str, exercise: int) -> Any:
@@ -61,12 +64,41 @@ def _run(code: str, names: dict[str, Any]) -> None:
 
 
 def _same(answer: Any, truth: Any) -> bool:
+    """Whether it is the answer: a number as readers round it, words in their order, or a set of words."""
     if isinstance(truth, str):
-        return "".join(str(answer).lower().split()) == "".join(truth.lower().split())
+        return _words(answer) == _words(truth)
+    if isinstance(truth, set):
+        return set(_words(answer)) == truth
+    number = _number(answer)
+    return number is not None and abs(number - float(truth)) <= NEAR_ENOUGH * abs(float(truth))
+
+
+def _remark(answer: Any, truth: Any) -> str:
+    """What is wrong with the kind of an answer or with its unit, or where the hint is."""
+    number = _number(answer)
+    if isinstance(truth, str | set):
+        wanted = "The answer is a word or several, with commas between them."
+        return HINT if number is None and answer is not None else wanted
+    if number is None:
+        return f"The answer is one number, and this is of the type {type(answer).__name__}."
+    if np.isnan(number):
+        return "This is NaN, which is no number: look where it comes from."
+    if _same(100 * number, truth) or _same(number / 100, truth):
+        return "It is wrong by a factor of 100: look at the unit."
+    return HINT
+
+
+def _words(answer: Any) -> list[str]:
+    """The words of an answer, which stand in a list or between commas."""
+    parts = answer if isinstance(answer, list | tuple | set) else str(answer).split(",")
+    return ["".join(str(one).lower().split()) for one in parts]
+
+
+def _number(answer: Any) -> float | None:
     try:
-        return bool(abs(float(answer) - float(truth)) <= NEAR_ENOUGH * abs(float(truth)))
+        return float(answer)
     except (TypeError, ValueError):
-        return False
+        return None
 
 
 Scorer = Callable[[Floats, Floats], Floats]
@@ -81,19 +113,40 @@ class _Scored(ColumnStage, slot="fusion", output="score", scale="fused", observe
     description = "score = what your function returns"
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
-        scores = self.scorer(trace.columns["vector_score"], trace.columns["keyword_score"])
-        return {"own_score": np.nan_to_num(np.asarray(scores, float), nan=-1.0)}
+        cosine, relevance = trace.columns["vector_score"], trace.columns["keyword_score"]
+        return {"own_score": _one_each(self.scorer(cosine, relevance), cosine.size)}
 
     def formula(self, of: Numbers) -> Any:
         return of["own_score"]
 
 
+def _one_each(scores: Any, candidates: int) -> Floats:
+    """The scores as an array. Raises InputError unless there is one number for each candidate."""
+    try:
+        found = np.asarray(scores, float)
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    if found.shape != (candidates,):
+        raise InputError(
+            f"The function returned a {type(scores).__name__}, not {candidates} numbers.",
+            "Return one number for each: calculate with the two arrays that it gets.",
+        )
+    if absent := int(np.isnan(found).sum()):
+        raise InputError(
+            f"The function returned NaN for {absent} of {candidates} candidates, which one leg lacks.",
+            "Say what a missing number counts: np.where(np.isnan(relevance), …, …).",
+        )
+    return found
+
+
 def challenge(scorer: Scorer, index: Index, questions: QuestionSet) -> str:
     """How a reader's own scores do on questions: six results, and nothing that scores below 0.
 
-    The candidates are those of OpenClaw 2026.2.13 with OR and with relevances for BM25.
+    The candidates are those of OpenClaw 2026.2.13 with OR and with relevances for BM25. Raises InputError
+    unless the function returns one number for each candidate.
     """
     fused = SHIPPED.with_changes(OR_JOIN, SIGN).with_stage(_Scored(scorer=scorer)).asking(min_score=0.0)
     (run,) = evaluate(questions, [fused], index)
     hits, silent = run.overall, run.silent
-    return f"{hits.hits} of {hits.n} questions hit; {silent.hits} of {silent.n} controls get nothing"
+    refused = f"{silent.hits} of {silent.n} unanswerable questions get nothing"
+    return f"{hits.hits} of {hits.n} questions hit; {refused}"
