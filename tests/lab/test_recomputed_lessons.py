@@ -14,7 +14,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.util import find_spec
-from itertools import pairwise, permutations
+from itertools import combinations, pairwise, permutations
 from pathlib import Path
 from typing import Any
 
@@ -98,8 +98,12 @@ def windows(text: str, most: int = 254, room: int = 24) -> list[str]:
 
 @cache
 def vectors() -> Numbers:
-    """One unit vector a chunk: the mean of its windows' unit vectors, weighted by their lengths."""
-    parts = [windows(text) for text in chunks()[1]]
+    return vectors_of(chunks()[1])
+
+
+def vectors_of(texts: list[str]) -> Numbers:
+    """One unit vector a text: the mean of its windows' unit vectors, weighted by their lengths."""
+    parts = [windows(text) for text in texts]
     every = model().encode([one for some in parts for one in some], normalize_embeddings=True, batch_size=32)
     lengths = np.array([len(one) for some in parts for one in some], float)
     owner = np.repeat(np.arange(len(parts)), [len(some) for some in parts])
@@ -173,13 +177,31 @@ def fixed(question: str) -> list[str]:
     return returned(searched(question, "OR", ranks=True))
 
 
-def evident(question: str) -> list[str]:
-    """As `fixed`, with a floor on each leg's own number: a cosine of 0.25, or 0.9 of r / (1 + r)."""
-    near, raw = vector_leg(question), keyword_leg(question, "OR")
-    relevance = {row: -one / (1 - one) for row, one in raw.items()}
+def relevance(leg: Leg) -> Leg:
+    return {row: -raw / (1 - raw) for row, raw in leg.items()}
+
+
+def evident(question: str, cosine: float = 0.25) -> list[str]:
+    """As `fixed`, with a floor on each leg's own number: a cosine, or 0.9 of r / (1 + r)."""
+    near, words = vector_leg(question), relevance(keyword_leg(question, "OR"))
     scores = searched(question, "OR", ranks=True)
-    passing = [row for row in scores if near.get(row, -1) >= 0.25 or relevance.get(row, 0) >= 0.9]
+    passing = [row for row in scores if near.get(row, -1) >= cosine or words.get(row, 0) >= 0.9]
     return [chunks()[0][row] for row in passing][:LIMIT]
+
+
+def renormalised(question: str, floor: float = FLOOR, limit: int = LIMIT) -> list[str]:
+    """As `shipped`, but an empty keyword leg has no weight."""
+    near = vector_leg(question, 4 * limit)
+    return returned(searched(question) if keyword_leg(question, "AND") else near, floor, limit)
+
+
+def vectors_alone(question: str, floor: float = 0.25, limit: int = 10) -> list[str]:
+    return returned(vector_leg(question, 40), floor, limit)
+
+
+def reciprocal(paths: list[str], target: str) -> float:
+    files = list(dict.fromkeys(paths))
+    return 1 / (1 + files.index(target)) if target in files else 0.0
 
 
 def test_lesson_0_the_right_chunk_has_this_cosine_and_the_release_these_hits() -> None:
@@ -192,9 +214,6 @@ def test_lesson_0_the_right_chunk_has_this_cosine_and_the_release_these_hits() -
 
 
 def test_lesson_0_these_near_misses_get_nothing() -> None:
-    def vectors_alone(question: str) -> list[str]:
-        return returned(vector_leg(question, 40), 0.25, 10)
-
     assert said("00_start", "near[0].silent.hits") == silent(shipped, "questions_hard.yaml")
     assert said("00_start", "near[2].silent.hits") == silent(vectors_alone, "questions_hard.yaml")
 
@@ -206,6 +225,29 @@ def test_lesson_1_the_and_join_empties_these_legs() -> None:
     assert said("01_and_join", everywhere) == len(keyword_leg("the", depth=1000)) == len(chunks()[0])
     found = sum(target in {chunks()[0][row] for row in keyword_leg(one)} for one, target in questions)
     assert said("01_and_join", "legs[joined.name]") == found
+
+
+def test_lesson_2_one_change_at_a_time() -> None:
+    repaired, near = hits(renormalised), hits(lambda one: renormalised(one, 0.25))
+    lesson = "02_the_0.7_penalty"
+    assert said(lesson, "runs[1].overall.hits") == repaired
+    assert said(lesson, "runs[1].overall.hits - runs[0].overall.hits") == repaired - hits(shipped)
+    assert said(lesson, "runs[2].overall.hits") == hits(lambda one: vectors_alone(one, FLOOR, LIMIT))
+    assert said(lesson, "runs[3].overall.hits - runs[1].overall.hits") == near - repaired
+    more = hits(lambda one: renormalised(one, 0.25, 10)) - near
+    assert said(lesson, "runs[4].overall.hits - runs[3].overall.hits") == more
+    lost = silent(renormalised) - silent(lambda one: renormalised(one, 0.25))
+    assert said(lesson, "runs[1].silent.hits - runs[3].silent.hits") == lost
+
+
+def test_lesson_3_the_clamp_and_its_repair() -> None:
+    for place, scale in enumerate((clamped, relevance)):
+
+        def search(question: str, scale: Callable[[Leg], Leg] = scale) -> list[str]:
+            return returned(searched(question, "OR", scale=scale))
+
+        assert said("03_clamped_bm25", f"runs[{place}].overall.hits") == hits(search)
+        assert said("03_clamped_bm25", f"runs[{place}].silent.hits") == silent(search)
 
 
 def test_lesson_3_a_match_of_and_is_worth_two_millionths() -> None:
@@ -220,6 +262,32 @@ def test_lesson_4_ranks_and_evidence() -> None:
     assert silent(fixed) == 0
     assert said("04_rrf_and_its_scale", "kept[0.25][1]") == silent(evident)
     assert said("04_rrf_and_its_scale", "kept[0.25][2]") == silent(evident, "questions_hard.yaml")
+
+
+def test_lesson_4_a_higher_floor_loses_hits_and_near_misses_are_as_near_as_answers() -> None:
+    strict = {name: lambda one: evident(one, 0.35) for name in ("questions.yaml", "questions_hard.yaml")}
+    assert said("04_rrf_and_its_scale", "kept[0.35][0]") == hits(strict["questions.yaml"])
+    refused = silent(strict["questions_hard.yaml"], "questions_hard.yaml")
+    assert said("04_rrf_and_its_scale", "kept[0.35][2]") == refused
+    paths = np.array(chunks()[0])
+    nearest = np.median([asked(one).max() for one in labelled("questions_hard.yaml")[1]])
+    right = np.median([asked(one)[paths == target].max() for one, target in labelled()[0]])
+    near = "np.median([one.results[0].score for one in bare[1].controls])"
+    assert said("04_rrf_and_its_scale", near) == round(float(nearest), 2)
+    best = "max((c.score for c in one.trace.candidates if c.chunk.path == one.question.target), default=0)"
+    by_lesson = f"np.median([{best} for one in bare[0].asked])"
+    assert said("04_rrf_and_its_scale", by_lesson) == round(float(right), 2)
+
+
+def test_lesson_5_what_the_lower_floor_gives_and_takes() -> None:
+    floor = said("05_three_bugs_at_once", "floor_fix.value")
+
+    def lower(question: str) -> list[str]:
+        return returned(searched(question), floor)
+
+    assert said("05_three_bugs_at_once", "floor_fix.price.hits.wins") == hits(lower) - hits(shipped)
+    lost = silent(shipped) - silent(lower)
+    assert said("05_three_bugs_at_once", "floor_fix.price.silence.losses") == lost
 
 
 def test_lesson_5_the_shares_of_three_fixes() -> None:
@@ -253,11 +321,49 @@ def test_lesson_6_codes_and_the_vector_leg() -> None:
     assert said("06_whose_fusion", 'len(sets["codes"].questions)') == len(once)
 
 
-def test_lesson_9_an_answer_upside_down_has_this_mrr() -> None:
-    def reciprocal(paths: list[str], target: str) -> float:
-        files = list(dict.fromkeys(paths))
-        return 1 / (1 + files.index(target)) if target in files else 0.0
+def test_lesson_6_a_set_like_limit_and_the_vectors() -> None:
+    every = " ".join((SAMPLE / path).read_text(encoding="utf-8") for path in set(chunks()[0]))
+    words = sorted(set(re.findall(r"\b[a-z]{5,9}\b", every)))[::3]
+    shared = dict(zip(words, combinations(range(46), 2), strict=False))
+    liked = [[word for word, pair in shared.items() if note in pair] for note in range(46)]
+    notes = vectors_of([f"{note} likes {', '.join(some)}." for note, some in enumerate(liked)])
+    first_two = np.argsort(-model().encode([*shared], normalize_embeddings=True) @ notes.T, axis=1)[:, :2]
+    found = [note in pair for two, pair in zip(first_two, shared.values(), strict=True) for note in two]
+    assert said("06_whose_fusion", '100 * recall["vectors"]') == round(100 * np.mean(found))
 
+
+def test_lesson_8_titles_in_front_of_chunks() -> None:
+    paths, texts = chunks()
+    headed = []
+    for path, text in zip(paths, texts, strict=True):
+        before = (SAMPLE / path).read_text(encoding="utf-8").partition(text)[0]
+        above = [line.strip("# ") for line in before.split("\n") if line[:1] == "#"]
+        headed.append("\n".join([*above[:1], *above[1:][-1:], text]))
+    for name, matrix in (("plain", vectors()), ("headed", vectors_of(headed))):
+        ranks = []
+        for question, target in labelled("questions_hard.yaml")[0]:
+            cosines = matrix @ model().encode(question, normalize_embeddings=True)
+            ranks.append(reciprocal([paths[row] for row in np.argsort(-cosines)[:LIMIT]], target))
+        told = said("08_inside_the_index", f'runs["questions_hard", "{name}"].mrr')
+        assert told == round(float(np.mean(ranks)), 3)
+
+
+def test_lesson_12_the_vectors_alone_when_they_are_as_silent() -> None:
+    def quiet(question: str) -> list[str]:
+        return vectors_alone(question, 0.3)
+
+    assert said("12_what_to_run", "quiet[0].overall.hits") == hits(quiet)
+    assert said("12_what_to_run", "quiet[0].silent.hits") == silent(quiet)
+
+
+def test_appendix_b_the_cosine_of_two_arabic_notes() -> None:
+    folder = ROOT / "notebooks" / "language_memory" / "ar"
+    notes = vectors_of([one.read_text(encoding="utf-8") for one in sorted(folder.rglob("*.md"))])
+    cosines = (notes @ notes.T)[np.triu_indices(len(notes), 1)]
+    assert said("B_your_language_is_not_english", 'medians["Arabic"]') == round(float(np.median(cosines)), 2)
+
+
+def test_lesson_9_an_answer_upside_down_has_this_mrr() -> None:
     answers = [(list(dict.fromkeys(fixed(one))), target) for one, target in labelled()[0]]
     as_is = np.mean([reciprocal(paths, target) for paths, target in answers])
     turned = np.mean([reciprocal(paths[::-1], target) for paths, target in answers])
