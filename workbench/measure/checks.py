@@ -101,9 +101,7 @@ def _collection(evaluations: Sequence[Evaluation], index: Index, measure: Any) -
     cutoff = cutoff_of(measure)
     found = []
     if files and cutoff is not None and cutoff >= files:
-        description = (
-            f"{measure} looks at {cutoff} files, and the memory has {files}: every order of all files scores"
-        )
+        description = f"{measure} looks at {cutoff} files, and the memory has {files}, so it leaves none out"
         found.append(MeasuringWarning("k larger than the collection", (), description))
     wide = [one.pipeline for one in evaluations if files and _limit(one) >= files]
     if wide:
