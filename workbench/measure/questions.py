@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from workbench.errors import InputError
 from workbench.memory.files import read_input
-from workbench.memory.safe_yaml import RefusedYamlError, check_yaml
+from workbench.memory.safe_yaml import RefusedYamlError, load_yaml
 from workbench.retrieval.query import check_length
 
 LARGEST_FILE = 2_000_000
@@ -85,13 +85,12 @@ def load_questions(path: str | os.PathLike[str]) -> QuestionSet:
     """
     text = read_input(path, "The file of questions", LARGEST_FILE)
     try:
-        check_yaml(text)
-        data = yaml.safe_load(text)
+        data = load_yaml(text)
     except RefusedYamlError as error:
         raise InputError(
             f"The questions {path} cannot be used: line {error.line + 1}: {error.problem}.", FORM
         ) from None
-    except (yaml.YAMLError, ValueError, OverflowError) as error:  # 2026-13-45 looks like a date
+    except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
         raise InputError(f"The question file {path} is not valid YAML: {reason}", FORM) from None
     if not isinstance(data, Mapping):

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import yaml
+from yaml.constructor import ConstructorError
 
 LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The loader in C where it is built: it is ten times as fast."""
 DEEPEST = 30
 """Levels of nesting."""
+MOST_VALUES = 10_000_000
+LARGEST_NUMBER = 10**4_000
+"""Python refuses to print a whole number of more than 4,300 digits."""
 
 
 class RefusedYamlError(Exception):
@@ -19,16 +25,43 @@ class RefusedYamlError(Exception):
         self.problem = problem
 
 
-def check_yaml(text: str, loader: type[yaml.SafeLoader] = yaml.SafeLoader, most: int = 10_000_000) -> None:
+class CheckedLoader(LOADER):  # type: ignore[misc, valid-type]
+    """Loads YAML. A value that is none of its kind raises yaml.YAMLError, whichever error PyYAML raises for it.
+
+    Such values are the date 2026-13-45, `!!timestamp x`, `!!bool x` and a number of a million digits.
+    """
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            made = super().construct_object(node, deep)
+            if isinstance(made, int) and abs(made) > LARGEST_NUMBER:
+                raise ValueError("a whole number has more than 4,000 digits")
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            reason = str(error) if isinstance(error, ValueError) else f"it is no {node.tag.rpartition(':')[2]}"
+            raise ConstructorError(None, None, reason, node.start_mark) from None
+        return made
+
+
+def load_yaml(text: str) -> Any:
+    """The value of a YAML text. Raises RefusedYamlError and yaml.YAMLError as `check_yaml` does."""
+    check_yaml(text)
+    return yaml.load(text, CheckedLoader)
+
+
+def check_yaml(text: str, most: int = MOST_VALUES) -> None:
     """Raises RefusedYamlError for aliases, deep nesting and half characters; yaml.YAMLError for no YAML.
 
-    `loader` parses the text, and `most` is the largest number of values in it.
+    `most` is the largest number of values in the text.
 
     A few lines of aliases can stand for more data than fits into memory. An escape such as "\\ud800" makes
     text that cannot be written as UTF-8.
     """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise RefusedYamlError(text.count("\n", 0, error.start), "a character in it is half of one") from None
     depth = 0
-    for count, event in enumerate(yaml.parse(text, loader)):
+    for count, event in enumerate(yaml.parse(text, LOADER)):
         line = event.start_mark.line if event.start_mark else 0
         if isinstance(event, yaml.AliasEvent):
             raise RefusedYamlError(line, f"the alias *{event.anchor} is not allowed")

@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from workbench.errors import InputError
-from workbench.memory.safe_yaml import RefusedYamlError, check_yaml
+from workbench.memory.safe_yaml import CheckedLoader, RefusedYamlError, check_yaml
 
 BLOCK = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*\r?$", re.DOTALL | re.MULTILINE)
 OPENED = re.compile(r"\ufeff?---[ \t]*\r?\n")
@@ -89,7 +89,7 @@ def _keys(path: str, block: str) -> Keys:
     """The keys of a block, whose first line is the file's second."""
     try:
         check_yaml(block)
-        loader = yaml.SafeLoader(block)
+        loader = CheckedLoader(block)
         node = loader.get_single_node()
         if not isinstance(node, yaml.MappingNode):
             raise _broken(path, 2, "it is not a list of keys and values")
@@ -112,8 +112,8 @@ def _constructed(path: str, loader: yaml.SafeLoader, node: yaml.MappingNode) -> 
             raise _broken(path, line, f"the key {name} is repeated")
         try:
             keys[name] = loader.construct_object(value, deep=True), line
-        except (ValueError, OverflowError) as error:  # 2026-13-45 looks like a date
-            raise _broken(path, line, f"{name}: {error}") from None
+        except yaml.MarkedYAMLError as error:
+            raise _broken(path, line, f"{name}: {error.problem}") from None
     return keys
 
 

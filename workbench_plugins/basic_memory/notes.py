@@ -24,7 +24,7 @@ from text_unidecode import unidecode
 
 from workbench.contracts import Index
 from workbench.memory.files import content_hash
-from workbench.memory.safe_yaml import RefusedYamlError, check_yaml
+from workbench.memory.safe_yaml import RefusedYamlError, load_yaml
 from workbench.memory.sources import whole_characters
 from workbench.memory.store.sqlite.fts5 import match_expression
 from workbench.memory.whole_files import WholeFiles, whole_documents, whole_files
@@ -183,9 +183,8 @@ def head_and_body(text: str) -> tuple[Mapping[str, Any], str]:
     if before or len(rest) < 2:
         return {}, text
     try:
-        check_yaml(rest[0])
-        keys = yaml.safe_load(rest[0]) or {}
-    except (RefusedYamlError, yaml.YAMLError, ValueError):
+        keys = load_yaml(rest[0]) or {}
+    except (RefusedYamlError, yaml.YAMLError):
         return {}, text
     return (keys, rest[1].strip()) if isinstance(keys, Mapping) else ({}, text)
 

@@ -17,7 +17,7 @@ from workbench.contracts import Context, Index
 from workbench.errors import InputError
 from workbench.memory.files import read_input
 from workbench.memory.index import MemoryIndex, OpenIndex
-from workbench.memory.safe_yaml import RefusedYamlError, check_yaml
+from workbench.memory.safe_yaml import RefusedYamlError, load_yaml
 from workbench.records import Trace
 from workbench.retrieval.columns import PlainStage
 from workbench.retrieval.cutoff import Floor
@@ -94,9 +94,8 @@ def load(path: str | os.PathLike[str]) -> Calibration:
     """The calibration in a file. Raises InputError for a file that cannot be read or is none."""
     text = read_input(path, "The calibration", LARGEST_FILE)
     try:
-        check_yaml(text)
-        return Calibration.model_validate(yaml.safe_load(text))
-    except (RefusedYamlError, yaml.YAMLError, ValidationError, ValueError) as error:
+        return Calibration.model_validate(load_yaml(text))
+    except (RefusedYamlError, yaml.YAMLError, ValidationError) as error:
         reason = " ".join(str(error).split())
         raise InputError(
             f"The calibration {path} cannot be used: {reason}",

@@ -513,7 +513,7 @@ def read_tree(text: str) -> YamlTree:
     Raises RefusedYamlError, with the line, for aliases, tags, duplicate keys, deep nesting and more than
     300,000 values; yaml.YAMLError for text that is not YAML.
     """
-    check_yaml(text, LOADER, MOST_VALUES)
+    check_yaml(text, MOST_VALUES)
     root = yaml.compose(text, LOADER)
     lines: dict[KeyPath, int] = {}
     return YamlTree(None if root is None else _value(root, (), lines), lines)
