@@ -40,6 +40,7 @@ from workbench.memory.store.sqlite.database import (
 )
 from workbench.memory.store.sqlite.location import words_file
 from workbench.records import Chunk
+from workbench_plugins.doctor.write_ahead_log import log_problems
 
 Vectors = NDArray[np.float32]
 MISSING = np.empty(0, np.float32)
@@ -87,13 +88,14 @@ def read_store(path: Path) -> StoreSnapshot:
     readers = FOLDERS if path.is_dir() else FILES
     with guarded(path, "Close the program that uses it, or update the workbench."):
         found = next((held for read in readers if (held := read(path)) is not None), None)
+        unread = [] if found is None or path.is_dir() else log_problems(path)
     if found is None:
         raise InputError(
             f"{path} is no store that the doctor knows.",
             "Give a memory's folder, an index, OpenClaw's or Basic Memory's SQLite file, or a folder of "
             "Qdrant, Chroma or FAISS.",
         )
-    return found
+    return replace(found, problems=[*found.problems, *unread])
 
 
 def is_store(folder: Path) -> bool:
@@ -189,7 +191,8 @@ def _ours(file: Path) -> StoreSnapshot | None:
         if not is_marked(file):
             raise
         return _damaged(str(file), str(error))
-    return replace(found, problems=[*found.problems, *_words_problems(words_file(file))])
+    words = words_file(file)
+    return replace(found, problems=[*found.problems, *_words_problems(words), *log_problems(words)])
 
 
 def _words_problems(file: Path) -> list[str]:
