@@ -26,7 +26,7 @@ class RefusedYamlError(Exception):
 
 
 class CheckedLoader(LOADER):  # type: ignore[misc, valid-type]
-    """Loads YAML. A value that is none of its kind raises yaml.YAMLError, whichever error PyYAML raises for it.
+    """Loads YAML. A value that is none of its kind raises yaml.YAMLError, whatever PyYAML raises for it.
 
     Such values are the date 2026-13-45, `!!timestamp x`, `!!bool x` and a number of a million digits.
     """
@@ -37,7 +37,8 @@ class CheckedLoader(LOADER):  # type: ignore[misc, valid-type]
             if isinstance(made, int) and abs(made) > LARGEST_NUMBER:
                 raise ValueError("a whole number has more than 4,000 digits")
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            reason = str(error) if isinstance(error, ValueError) else f"it is no {node.tag.rpartition(':')[2]}"
+            kind = node.tag.rpartition(":")[2]
+            reason = str(error) if isinstance(error, ValueError) else f"it is no {kind}"
             raise ConstructorError(None, None, reason, node.start_mark) from None
         return made
 

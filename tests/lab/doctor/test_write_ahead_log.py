@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -35,13 +34,13 @@ def log_of(file: Path) -> Path:
 
 
 @pytest.fixture(params=[512, 8_192, 65_536])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A database and its -wal, as a killed program leaves them."""
     with writing(tmp_path / "live.sqlite", request.param):
         file = tmp_path / "left.sqlite"
         shutil.copy(tmp_path / "live.sqlite", file)
         shutil.copy(log_of(tmp_path / "live.sqlite"), log_of(file))
-    yield file
+    return file
 
 
 def test_a_log_as_sqlite_wrote_it_is_sound(database: Path) -> None:
