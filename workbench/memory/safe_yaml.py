@@ -12,8 +12,8 @@ LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 DEEPEST = 30
 """Levels of nesting."""
 MOST_VALUES = 10_000_000
-LARGEST_NUMBER = 10**4_000
-"""Python refuses to print a whole number of more than 4,300 digits."""
+MOST_DIGITS = 4_000
+"""Of a whole number: Python refuses to print one of more than 4,300."""
 
 
 class RefusedYamlError(Exception):
@@ -32,15 +32,14 @@ class CheckedLoader(LOADER):  # type: ignore[misc, valid-type]
     """
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        kind = node.tag.rpartition(":")[2]
         try:
-            made = super().construct_object(node, deep)
-            if isinstance(made, int) and abs(made) > LARGEST_NUMBER:
-                raise ValueError("a whole number has more than 4,000 digits")
+            if kind == "int" and len(node.value) > MOST_DIGITS:
+                raise ValueError(f"a whole number has more than {MOST_DIGITS:,} digits")
+            return super().construct_object(node, deep)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            kind = node.tag.rpartition(":")[2]
             reason = str(error) if isinstance(error, ValueError) else f"it is no {kind}"
             raise ConstructorError(None, None, reason, node.start_mark) from None
-        return made
 
 
 def load_yaml(text: str) -> Any:

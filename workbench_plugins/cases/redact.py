@@ -48,7 +48,7 @@ TOKEN = re.compile(
 """A comment that OpenClaw reads, a date, a word, or signs beyond ASCII, such as emoji and braille."""
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 FRONT_MATTER = re.compile(r"---\n(.*?\n)---(?:\n|\Z)", re.DOTALL)
-FIELD = re.compile(r"^(\s*)([\w-]+)(\s*:)([^\n]*)$", re.MULTILINE)
+FIELD = re.compile(r"^([^\S\n]*)([\w-]+)([^\S\n]*:)([^\n]*)$", re.MULTILINE)
 FIELDS = frozenset({"tags", "importance", "confidence", "date", "timestamp", "created", "title", "permalink"})
 """The keys of front matter that systems read; other keys are words of the user."""
 NUMBER = re.compile(r"\s*(?:0|1|0?\.\d{1,2}|1\.0)\s*")
@@ -60,6 +60,9 @@ ALONE = re.compile(r"([\u3040-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uAC00-\uD7AF])")
 """Scripts without spaces, in which every character is replaced on its own."""
 VOWELS, CONSONANTS, DIGITS = "aeiou", "bcdfghjklmnpqrstvwxyz", "0123456789"
 DRAWS = 200
+
+Branches = dict[str, tuple[str, "Branches"]]
+"""For each letter its image, and the same for the letters that follow it in a word."""
 
 
 @cache
@@ -91,7 +94,7 @@ class Pseudonyms:
         self._random = random.SystemRandom()
         self._days = timedelta(days=self._random.choice((-1, 1)) * self._random.randint(40, 3_000))
         self._used: set[str] = set()
-        self._branches: dict[str, dict[str, str]] = {}
+        self._branches: Branches = {}
 
     def text(self, text: str) -> str:
         """A text with its words and signs replaced; blanks, punctuation and lengths stay."""
@@ -180,6 +183,8 @@ class Pseudonyms:
 
     def _drawn(self, key: str) -> str:
         """The word for a folded word: of the same length and alphabet, not used yet, and no original word."""
+        if not any(map(_pool, key)):
+            return key
         if self.kind != "words":
             return self._branched(key)
         for attempt in range(DRAWS):
@@ -199,13 +204,15 @@ class Pseudonyms:
 
     def _branched(self, key: str) -> str:
         """Each letter by what stands before it in the word, or by itself alone: no two words become one."""
-        made = []
-        for number, one in enumerate(key):
-            branch = self._branches.setdefault(key[:number] if self.kind == "prefixes" else "", {})
+        made, branch = [], self._branches
+        for one in key:
             if one not in branch:
-                pool = [other for other in _pool(one) if other not in branch.values() and other != one]
-                branch[one] = self._letter(pool) or one
-            made.append(branch[one])
+                taken = {one, *(image for image, _ in branch.values())}
+                pool = [other for other in _pool(one) if other not in taken]
+                branch[one] = self._letter(pool) or one, {}
+            image, below = branch[one]
+            made.append(image)
+            branch = below if self.kind == "prefixes" else branch
         return "".join(made)
 
     def _letter(self, pool: Sequence[str]) -> str:

@@ -48,7 +48,7 @@ MOST_SENTENCES = 10
 """Sentences of a report, beside its title, that are compared."""
 SENTENCES = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 NO_SENTENCE = re.compile(
-    r"```(?s:.*?)(?:```|\Z)|^\s*[-*] \[.\].*$|<!--(?s:.*?)-->|^#+.*$|[`*>|]", re.MULTILINE
+    r"```(?s:.*?)(?:```|\Z)|^[^\S\n]*[-*] \[.\].*$|<!--(?s:.*?)(?:-->|\Z)|^#+.*$|[`*>|]", re.MULTILINE
 )
 """Code, boxes and headings of a report: not what somebody tells."""
 DEPTH = FixedDepth(cap=1_000)

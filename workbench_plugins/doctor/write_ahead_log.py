@@ -43,7 +43,7 @@ def log_problems(database: Path) -> list[str]:
     found = _problem(file)
     if found:
         time.sleep(SETTLED_SECONDS)
-        found = _problem(file) == found and found
+        found = found if _problem(file) == found else ""
     return [f"{file.name}: {found}; what was written last is left out"] if found else []
 
 
@@ -102,7 +102,8 @@ def _checksum(before: Numbers, data: bytes, order: str) -> Numbers:
     """
     pairs = np.frombuffer(data, order).astype(np.uint32).reshape(-1, 2)
     weights, carried = _weights(len(pairs))
-    return carried @ before + (weights * pairs[:, None, :]).sum(axis=(0, 2), dtype=np.uint32)
+    added: Numbers = (weights * pairs[:, None, :]).sum(axis=(0, 2), dtype=np.uint32)
+    return added + carried @ before
 
 
 @cache

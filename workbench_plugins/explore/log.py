@@ -27,7 +27,7 @@ QUESTION_KEYS = ("question", "query", "text")
 FILE_KEYS = ("expected", "target", "file")
 MOST = 2_000
 """Questions of a log that are asked; the first ones."""
-ENVELOPE = re.compile(r"^\[[^\]]{1,200}\]\s*|\s*\[message_id:[^\]]*\]\s*$")
+ENVELOPE = re.compile(r"^\[[^\]]{1,200}\]|\[message_id:[^\]]{0,200}\]$")
 """The sender and the time that a channel of OpenClaw writes around a message."""
 
 WORST = (
@@ -129,7 +129,7 @@ def _typed(message: Mapping[str, Any]) -> Iterator[Asked]:
     """What a user wrote, if it can be asked."""
     text = " ".join(one["text"] for one in _blocks(message) if isinstance(one.get("text"), str))
     if message["role"] == "user" and text.strip():
-        yield Asked(check_question(ENVELOPE.sub("", text.strip())))
+        yield Asked(check_question(ENVELOPE.sub("", text.strip()).strip()))
 
 
 def _searches(message: Mapping[str, Any], calls: Mapping[str, Asked]) -> dict[str, Asked]:

@@ -379,7 +379,7 @@ class HydeScore(VecScore, slot="hyde_score", present="hyde_rank"):
 
 KINDS: Mapping[str, str] = {"lex": "bm25", "vec": "cosine distance", "hyde": "cosine distance"}
 """The kinds of variants, with the number that the leg of each kind gives a hit."""
-LINE = re.compile(r"^\s*(lex|vec|hyde)\s*:\s*(.+?)\s*$", re.MULTILINE)
+LINE = re.compile(r"^[^\S\n]*(lex|vec|hyde)[^\S\n]*:(.*\S)", re.MULTILINE)
 INSTRUCTION = (
     "Rewrite the search question for a search engine over notes. Answer with lines and nothing else. A line "
     "is `lex: ` and a few keywords, `vec: ` and the question in other words, or `hyde: ` and one sentence as "
@@ -462,7 +462,7 @@ def usable(question: str, said: str) -> list[Variant]:
     [Variant(kind='lex', text='disk fault')]
     """
     words = re.findall(r"[a-z0-9]+", question.lower())
-    found = [Variant(kind, text) for kind, text in LINE.findall(said)]
+    found = [Variant(kind, text.strip()) for kind, text in LINE.findall(said)]
     return [one for one in found if not words or any(word in one.text.lower() for word in words)]
 
 
