@@ -218,8 +218,12 @@ def test_what_was_moved_is_searched_explained_and_forgotten_with_its_system(desk
     assert names["systems"] == explorer.searched
     explorer.settings = {"left": WORKAROUND.name}
     assert explorer.searched[0] == WORKAROUND
-    with pytest.raises(InputError, match="no parameter"):
-        explorer.settings = {"moved": {"left": {"floor.nosuch": 1}}}
+    for unknown in ("floor.nosuch", ""):
+        with pytest.raises(InputError, match=f"no setting '{unknown}'") as refused:
+            explorer.settings = {"moved": {"left": {unknown: 1}}}
+        assert "floor.floor, " in refused.value.remedy
+    with pytest.raises(InputError, match="no side 'middle'"):
+        explorer.settings = {"moved": {"middle": {}}}
     with pytest.raises(InputError, match="moved cannot be"):
         explorer.settings = {"moved": 3}
     assert explorer.searched[0] == WORKAROUND

@@ -55,7 +55,7 @@ def tiles(page: Page) -> list[str]:
 
 def expected_tiles(lab: ThresholdLab) -> list[str]:
     found = lab.outcome
-    precision = "–" if found.precision is None else f"{round(100 * found.precision + 1e-9)} %"
+    precision = "–" if found.precision is None else f"{found.precision:.0%}".replace("%", " %")
     silent = f"{found.silent.hits} of {found.silent.n}" if found.silent.n else "–"
     return [f"{found.hits.hits} of {found.hits.n}", precision, silent]
 

@@ -105,7 +105,9 @@ def test_a_lab_stands_beside_widgets_of_ipywidgets_and_is_linked_to_them(
         ("min_score", "high", "min_score cannot be 'high'", "It goes from 0 to 1"),
         ("min_scroe", 0.2, "no setting 'min_scroe'; the nearest are min_score", "It has system, question"),
         ("system", "openclaw", "system cannot be 'openclaw'", SHIPPED.name),
-        ("moved", {"floor.nosuch": 1}, "no parameter", "floor"),
+        ("moved", {"floor.nosuch": 1}, "no setting 'floor.nosuch'", "fusion.vector"),
+        ("moved", {"": 1}, "no setting ''", "fusion.vector"),
+        ("moved", {"floor.floor": 0.1}, "floor.floor is not moved here", "Set min_score"),
     ],
 )
 def test_a_wrong_name_or_value_is_refused_with_what_is_allowed(

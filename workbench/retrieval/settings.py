@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from functools import reduce
 from typing import Any
 
-from workbench.errors import InputError
+from workbench.errors import InputError, unknown_name
 from workbench.records import Stage
 from workbench.retrieval.columns import parameters
 from workbench.retrieval.pipeline import Pipeline
@@ -32,6 +32,27 @@ def with_settings(pipeline: Pipeline, settings: Sequence[str]) -> Pipeline:
         stage = _stage(pipeline, slot)
         pipeline = pipeline.with_stage(_changed(stage, slot, parameter, value))
     return pipeline
+
+
+def with_values(pipeline: Pipeline, values: Mapping[str, Any]) -> Pipeline:
+    """`pipeline` with each named parameter set to its value: `{"fusion.vector": 0.5}`.
+
+    Raises InputError as `with_settings` does; for an unknown name it lists those of the pipeline.
+    """
+    known = [f"{stage.slot}.{name}" for stage in pipeline.stages for name in parameters(stage)]
+    for name in values:
+        if name not in known:
+            raise unknown_name("setting", str(name), known, f"{pipeline.name} has {', '.join(known)}.")
+    return with_settings(pipeline, as_settings(values))
+
+
+def as_settings(values: Mapping[str, Any]) -> list[str]:
+    """Named values as `with_settings` takes them.
+
+    >>> as_settings({"fusion.vector": 0.5})
+    ['fusion.vector=0.5']
+    """
+    return [f"{name}={value}" for name, value in values.items()]
 
 
 def with_settings_where_they_fit(pipelines: Sequence[Pipeline], settings: Sequence[str]) -> list[Pipeline]:

@@ -104,10 +104,9 @@ class FusionLab(Widget):
         """The scores of the vector leg by id, and those of the keyword leg."""
         return self._lists
 
-    def following(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    def following(self, before: Mapping[str, Any]) -> Mapping[str, Any]:
         """Another method comes with its own weights and constants."""
-        method = values.get("method", self.method)
-        return values if method == self.method or method not in ENGINES else _own(method) | {**values}
+        return {} if self.method == before["method"] or self.method not in ENGINES else _own(self.method)
 
     def adapt(self) -> None:
         """Asks both legs for another question, and offers what the method and the lists have."""

@@ -19,13 +19,13 @@ from workbench.retrieval.explain import Explanation, explain, formula_lines
 from workbench.retrieval.formula_export import exported
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import check_question
-from workbench.retrieval.settings import with_settings
+from workbench.retrieval.settings import as_settings, with_values
 from workbench.systems.catalogue import SYSTEMS, default_system
 from workbench.tables import ABSENT, Table
 from workbench.views.living.as_code import GIVEN
 from workbench.views.living.data import Chunks, trace_data
 from workbench.views.living.selection import Link, Selection
-from workbench.views.living.state import State, setting
+from workbench.views.living.state import RefusedError, State, setting
 from workbench_plugins.explore.indexes import Indexes
 
 SIDES = ("left", "right")
@@ -139,12 +139,18 @@ class ExplorerState(State):
             self._saved = f"{error.problem} {error.remedy}"
         self.show()
 
-    def following(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    def following(self, before: Mapping[str, Any]) -> Mapping[str, Any]:
         """Another system comes without what was moved on its side."""
-        new = [side for side in SIDES if values.get(side, getattr(self, side)) != getattr(self, side)]
-        if not new:
-            return values
-        return {"moved": {side: moved for side, moved in self.moved.items() if side not in new}, **values}
+        new = [side for side in SIDES if getattr(self, side) != before[side]]
+        return (
+            {"moved": {side: moved for side, moved in self.moved.items() if side not in new}} if new else {}
+        )
+
+    def check(self, name: str) -> None:
+        """Settings can be moved on the two sides, and nowhere else."""
+        super().check(name)
+        if name == "moved" and (unknown := [side for side in self.moved if side not in SIDES]):
+            raise RefusedError(f"There is no side {unknown[0]!r}.", "Settings are moved on left or right.")
 
     def look(self) -> None:
         """Searches with both systems, and explains the file's fate in each."""
@@ -161,10 +167,7 @@ class ExplorerState(State):
 
     def _set(self, side: str) -> Pipeline:
         """The system of a side with the settings that were moved there."""
-        return with_settings(self.pipelines[getattr(self, side)], self._moved(side))
-
-    def _moved(self, side: str) -> list[str]:
-        return [f"{name}={value}" for name, value in self.moved.get(side, {}).items()]
+        return with_values(self.pipelines[getattr(self, side)], self.moved.get(side, {}))
 
     def show(self) -> None:
         """Brings the current searches and words to the page, which waits for them."""
@@ -252,7 +255,7 @@ class ExplorerState(State):
             "" if self.pipelines is SYSTEMS else "# `pipelines` are the systems that the widget was given.\n"
         )
         pipelines = "wb.SYSTEMS" if self.pipelines is SYSTEMS else "pipelines"
-        moved = [self._moved(side) for side in SIDES]
+        moved = [as_settings(self.moved.get(side, {})) for side in SIDES]
         settings = ["from workbench.retrieval.settings import with_settings"] if any(moved) else []
         lines = [
             f"{GIVEN}{given}import workbench as wb",

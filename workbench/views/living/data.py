@@ -12,11 +12,13 @@ import numpy as np
 
 from workbench.measure.distributions import axis_name, deciding_floor, is_of_questions
 from workbench.measure.evaluation import Evaluation
-from workbench.measure.reach import Reach
+from workbench.measure.reach import Reach, reaches
+from workbench.measure.reliability import diagram_data
 from workbench.measure.thresholds import floored_column
 from workbench.records import Chunk, Floats, Trace
 from workbench.retrieval.cutoff import Floor, MinScore
 from workbench.retrieval.formula_export import MOST, exported, exported_trace
+from workbench.retrieval.pipeline import Pipeline
 from workbench.views.living.as_code import pipeline_code
 
 LEGS = ("keyword", "vector")
@@ -57,16 +59,22 @@ class Chunks:
         return self._numbers[chunk.id]
 
 
-Judged = tuple[Evaluation, Axis, Mapping[str, Reach | None], Any]
-"""An evaluation with the axis of its floor, its reach and its diagram."""
+@dataclass(frozen=True)
+class Judged:
+    """An evaluation, the axis of its floor, the floor of the system as it is, and what was moved in it."""
+
+    evaluation: Evaluation
+    axis: Axis
+    own: float
+    moved: Mapping[str, float]
 
 
 def lab_data(judged: Sequence[Judged]) -> dict[str, Any]:
     """The evaluations for the threshold lab."""
-    chunks, first = Chunks(), judged[0][0]
+    chunks, first = Chunks(), judged[0].evaluation
     asked = [{"question": one.question.question, "target": one.question.target} for one in first.asked]
     unanswerable = [{"question": trace.question, "target": None} for trace in first.controls]
-    systems = [_system(*each, chunks) for each in judged]
+    systems = [_system(each, chunks) for each in judged]
     seen: dict[str, int] = {}  # systems that differ after their legs have the same traces: written once
     for number, one in enumerate(systems):
         if (same := seen.setdefault(json.dumps(one["traces"]), number)) != number:
@@ -77,12 +85,20 @@ def lab_data(judged: Sequence[Judged]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _system(
-    evaluation: Evaluation, axis: Axis, reaches: Mapping[str, Reach | None], diagram: Any, chunks: Chunks
-) -> dict[str, Any]:
-    own = max(axis.low, evaluation.pipeline.floor)
-    pipeline = evaluation.pipeline.asking(min_score=own)
+def floor_name(pipeline: Pipeline) -> str:
+    """The name of the floor that `min_score` sets, as a setting."""
+    return f"{_added_floor(pipeline.asking(min_score=0.0)).slot}.floor"
+
+
+def _added_floor(pipeline: Pipeline) -> MinScore:
     (added,) = (stage for stage in pipeline.stages if isinstance(stage, MinScore))
+    return added
+
+
+def _system(judged: Judged, chunks: Chunks) -> dict[str, Any]:
+    evaluation, axis = judged.evaluation, judged.axis
+    pipeline = evaluation.pipeline.asking(min_score=max(axis.low, evaluation.pipeline.floor))
+    added = _added_floor(pipeline)
     cut = deciding_floor(evaluation.pipeline) or added
     traces = [*(one.trace for one in evaluation.asked), *evaluation.controls]
     columns = max(traces, key=lambda trace: len(trace.chunks)).columns
@@ -94,11 +110,11 @@ def _system(
     return {
         "pipeline": made,
         "traces": [trace_data(trace, made, chunks) for trace in traces],
-        "floor": f"{added.slot}.floor", "own": own, "column": column,
+        "floor": floor_name(pipeline), "own": judged.own, "moved": judged.moved, "column": column,
         "cut": cut.slot, "axes": _axes(cut, axis, traces), "of_questions": is_of_questions(cut, traces),
         "axis": axis_name(column), "span": [axis.low, axis.high], "step": axis.step,
-        "reaches": [_reach(leg, reaches) for leg in LEGS],
-        "diagram": diagram,
+        "reaches": [_reach(leg, reaches(evaluation.pipeline)) for leg in LEGS],
+        "diagram": diagram_data(evaluation),
         "source": "\n".join(pipeline_code(evaluation.pipeline)),
     }  # fmt: skip
 
@@ -127,7 +143,7 @@ def trace_data(trace: Trace, made: Mapping[str, Any], chunks: Chunks) -> dict[st
     return found | {"rows": [chunks.number_of(chunk) for chunk in kept], "legs": legs}
 
 
-def _reach(leg: str, reaches: Mapping[str, Reach | None]) -> dict[str, Any]:
-    found = reaches.get(leg)
+def _reach(leg: str, every: Mapping[str, Reach | None]) -> dict[str, Any]:
+    found = every.get(leg)
     formula = "" if found is None or found.formula.text == f"{found.score:g}" else str(found.formula)
-    return {"leg": leg, "asked": leg in reaches, "score": found and found.score, "formula": formula}
+    return {"leg": leg, "asked": leg in every, "score": found and found.score, "formula": formula}

@@ -100,7 +100,7 @@ function explorer(data, model, el) {
   const twin = folded("table", () => table(rows()));
   const source = folded("copy as code", () => h("pre", { tabindex: 0 }, data.code));
   const sides = ["left", "right"].map((side, n) => {
-    const system = picker(side, data.groups, (name) => ask({ [side]: name, moved: { ...state.moved, [side]: {} } }));
+    const system = picker(side, data.groups, (name) => name !== state[side] && ask({ [side]: name, moved: { ...state.moved, [side]: {} } }));
     const flow = pipelinePicture();
     const list = answerList((row) => {
       const chunk = data.sides[n].traces[0].ids[row];

@@ -1,5 +1,5 @@
 // The fusion lab: two lists, a fusion method with its weights and constants, and a floor on the fused scores.
-import { fuse, said } from "./pipeline.js";
+import { fixed, fuse, said } from "./pipeline.js";
 import { panel, textBox } from "./panel.js";
 import { EDGES, dragged, figure } from "./plot.js";
 import { VIEWS, apart, choice, escaped, floorText, h, plural, short, slider } from "./view.js";
@@ -38,10 +38,11 @@ function fusionLab(data, model, el) {
   const id = (one) => lists.ids[one.row];
 
   // Another method comes with its own numbers.
-  function controls(change) {
+  function controls(change, state) {
     const all = {};
     if (data.asks) all.question = textBox("question", (question) => change({ question }));
     all.method = choice("method", data.methods.map((one) => one.name), "", (name) => {
+      if (name === state.method) return; // chosen again, it keeps what was moved
       const own = data.methods.find((one) => one.name === name).parameters;
       change({ method: name, ...Object.fromEntries(Object.entries(own).map(([key, one]) => [key, one.value])) });
     });
@@ -133,8 +134,8 @@ function fusionLab(data, model, el) {
   }
   function tables(state) {
     const head = ["candidate", "place", ...LEGS.flatMap((leg) => [`${leg} rank`, "score", "gives"]), "fused score", `floor ${floorText(state.min_score, 0.01)}`];
-    const cells = (leg) => (leg ? [leg.rank, short(leg.score), leg.part.toFixed(4)] : ["–", "–", "–"]);
-    const row = (one) => [id(one), placeText(one), ...LEGS.flatMap((leg) => cells(one.legs[leg])), one.score.toFixed(4), one.score >= state.min_score ? "passes" : "dropped"];
+    const cells = (leg) => (leg ? [leg.rank, short(leg.score), fixed(leg.part, 4)] : ["–", "–", "–"]);
+    const row = (one) => [id(one), placeText(one), ...LEGS.flatMap((leg) => cells(one.legs[leg])), fixed(one.score, 4), one.score >= state.min_score ? "passes" : "dropped"];
     return [[head, ...places.map(row)]];
   }
   function code(state) {

@@ -48,7 +48,7 @@ export function panel(data, model, el, label, view) {
   }
   model.on?.("change:data", take);
   model.on?.("msg:custom", ({ problem }) => refuse(problem));
-  follow(model, state, show);
+  follow(model, state, () => refuse(""));
   take();
   el.replaceChildren(root);
 }

@@ -249,9 +249,17 @@ export function run(pipeline, trace, settings = {}) {
 // The rows that are returned, best first.
 export const returned = (state) => state.order.filter((row) => state.dropped[row] === -1);
 
+// A number as `write` rounds it. One that is exactly between two goes to the even one, as Python writes it.
+function toEven(value, write) {
+  const [text, below] = [write(value), write(value * (1 - Number.EPSILON))];
+  const between = () => value.toPrecision(100).replace(/0+$/, "").length < 24 && /[13579]$/.test(text.replace(/e.*/, ""));
+  return text !== below && between() ? below : text;
+}
+export const fixed = (value, decimals) => toEven(value, (one) => one.toFixed(decimals));
+
 // A number with so many digits at most, as Python's format `g` writes it.
 export function general(value, digits = 6) {
-  const rounded = Number(value.toPrecision(digits));
+  const rounded = Number(toEven(value, (one) => one.toPrecision(digits)));
   const size = Math.floor(Math.log10(Math.abs(rounded)));
   if (!rounded || (size >= -4 && size < digits)) return String(rounded);
   return rounded.toExponential().replace(/e([+-])(\d)$/, "e$10$2");

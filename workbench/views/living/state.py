@@ -106,9 +106,9 @@ class State(traitlets.HasTraits):
         """The picture in words, for a page that does not compute them."""
         return {"sentence": self.sentence, "table": table_rows(self.table), "code": self.code}
 
-    def following(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The values, with those of other settings that follow from them."""
-        return values
+    def following(self, before: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The values of other settings that follow from what has changed since `before`."""
+        return {}
 
     def adapt(self) -> None:
         """Brings `names`, `options` and `spans` to the settings as they are."""
@@ -171,15 +171,20 @@ class State(traitlets.HasTraits):
         """Sets several settings, and looks once if Python has to. Raises InputError; then nothing changes."""
         if unknown := [name for name in values if name not in setting_names(type(self))]:
             raise self._unknown(unknown[0])
-        values = self.following(values)
-        before = {name: getattr(self, name) for name in values}
+        every = setting_names(type(self))
+        before = {name: getattr(self, name) for name in every}
         try:
             with self.hold_trait_notifications(), _refusing():
                 for name, value in values.items():
                     self._put(name, value)
+                follow = {name: value for name, value in self.following(before).items() if name not in values}
+                for name, value in follow.items():
+                    self._put(name, value)
+                values = {**values, **follow}
                 self.adapt()
-                for name in values:
-                    self.check(name)
+                for name in every:
+                    if name in values:
+                        self.check(name)
                 changed = {name for name in values if getattr(self, name) != before[name]}
                 if changed & {*self.asks}:
                     self.look()
@@ -192,8 +197,9 @@ class State(traitlets.HasTraits):
 
     def _put(self, name: str, value: Any) -> None:
         try:
+            str(value).encode()
             super().__setattr__(name, value.item() if isinstance(value, np.generic) else value)
-        except (traitlets.TraitError, OverflowError):
+        except (traitlets.TraitError, OverflowError, UnicodeError):
             raise RefusedError(f"{name} cannot be {value!r}.", self.allowed(name)) from None
 
     def check(self, name: str) -> None:

@@ -1,11 +1,12 @@
 // The living view: an answer as a list with dots beside it, the pipeline that made it, and what a floor lets
 // pass. Everything that a setting changes is computed here, by pipeline.js; only new facts are asked of Python.
-import { asks, general, parameters, returned, run, said } from "./pipeline.js";
+import { asks, fixed, general, parameters, returned, run, said } from "./pipeline.js";
 import { DISTRIBUTIONS, comparedBy, figure, thresholdPlot, thresholdsOf, upright } from "./plot.js";
 
 const VERSION = 1;
 const LISTED = 100; // so many candidates are in a list; the right file and the selected one always
 const FLOORS = 41; // so many floors make a curve
+const MOST_STAGES = 8; // so many are shown without a fold
 
 // An element. Text is always text: a name or a note with tags in it shows them.
 export function h(tag, attributes = {}, ...children) {
@@ -38,7 +39,7 @@ export const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"
 // Two numbers with as many decimals as it takes to tell them apart, three at least.
 export function apart(one, other) {
   for (let digits = 3; digits < 17; digits++) {
-    const pair = [one.toFixed(digits), other.toFixed(digits)];
+    const pair = [fixed(one, digits), fixed(other, digits)];
     if (one === other || pair[0] !== pair[1]) return pair;
   }
   return [String(one), String(other)];
@@ -116,7 +117,7 @@ function answers(data, entry, settings) {
 
 function outcomeWords(outcome, floor) {
   const precision = outcome.returned
-    ? `${outcome.right} of ${outcome.returned} returned chunks are of the right file (precision ${Math.round((100 * outcome.right) / outcome.returned)}%)`
+    ? `${outcome.right} of ${outcome.returned} returned chunks are of the right file (precision ${fixed(100 * (outcome.right / outcome.returned), 0)}%)`
     : "no question returns anything";
   const silent = outcome.controls
     ? `and nothing is returned for ${outcome.silent} of ${outcome.controls} unanswerable questions.`
@@ -159,13 +160,25 @@ function why(entry, state, row) {
 }
 
 // The pipeline as a picture: each stage with the number of candidates that leave it, and where the file is lost.
+// Of many stages, those are folded that drop nothing and put nothing in order.
 function pipelinePicture() {
-  const root = h("ol", { class: "wb-flow", "aria-label": "the stages of the search" });
-  let boxes = [];
-  function box(at, name, count, told, kind = "", end = "", share = 0) {
+  const fold = h("button", { "aria-expanded": "false", onclick: () => unfold(!open) });
+  const end = h("li", { class: "wb-fold" }, fold);
+  const root = h("ol", { class: "wb-flow", "aria-label": "the stages of the search" }, end);
+  let [boxes, quiet, open] = [[], [], false];
+  function unfold(yes) {
+    open = yes;
+    const folded = boxes.length > MOST_STAGES ? quiet : [];
+    for (const [at, one] of boxes.entries()) hide(one.root, !open && folded.includes(at));
+    hide(end, !folded.length);
+    mark(fold, "aria-expanded", open);
+    put(fold, open ? "fewer stages" : `${folded.length} more stages`);
+  }
+  function box(at, name, count, told, kind = "", words = "", share = 0) {
     if (!boxes[at]) {
       const parts = { b: h("b"), span: h("span"), em: h("em") };
-      boxes[at] = { ...parts, root: root.appendChild(h("li", {}, parts.b, " ", parts.span, parts.em)) };
+      boxes[at] = { ...parts, root: h("li", {}, parts.b, " ", parts.span, parts.em) };
+      end.before(boxes[at].root);
     }
     const parts = boxes[at];
     mark(parts.root, "class", kind);
@@ -173,7 +186,7 @@ function pipelinePicture() {
     mark(parts.root, "style", `--left: ${100 * share}%`); // how many candidates are left, as a bar
     put(parts.b, name);
     put(parts.span, String(count));
-    put(parts.em, end);
+    put(parts.em, words);
   }
   return {
     root,
@@ -183,6 +196,7 @@ function pipelinePicture() {
       const lastCut = mine.length && mine.every((row) => state.dropped[row] >= 0) ? Math.max(...mine.map((row) => state.dropped[row])) : -1;
       // The way of the file: its best rank in each leg, its place in the order, and no further than where it is lost.
       const all = trace.files.length;
+      quiet = [];
       const best = (ranks) => Math.min(...mine.map((row) => (Number.isFinite(ranks?.[row]) ? ranks[row] : Infinity)));
       const placed = (rank) => (rank < Infinity ? `file at ${rank}` : "");
       let at = 0;
@@ -205,11 +219,13 @@ function pipelinePicture() {
         const kind = place === lastCut ? "lost" : way;
         if (kind === "lost") way = "past";
         const words = kind === "lost" ? "the file is lost here" : "by" in step && way === "with" ? placed(1 + state.order.findIndex((row) => mine.includes(row))) : "";
+        if (!dropped && kind !== "lost" && !("by" in step) && step.column !== state.by && !("thresholds" in step)) quiet.push(at);
         box(at++, step.slot.replaceAll("_", " "), cutting ? `${left} left` : "", said(step, state.values[place]), kind, words, cutting ? left / Math.max(1, all) : 0);
       }
       const found = returned(state).findIndex((row) => trace.files[row] === question.target);
       box(at++, "returned", left, "the answer", found >= 0 ? "found" : way, found >= 0 ? `the file at place ${found + 1}` : "", left / Math.max(1, all));
       for (const { root: gone } of boxes.splice(at)) gone.remove();
+      unfold(open);
     },
   };
 }
@@ -305,7 +321,7 @@ function tiles() {
       const precision = outcome.returned ? outcome.right / outcome.returned : null;
       const numbers = [
         [`${outcome.hits} of ${outcome.questions}`, outcome.hits],
-        [precision === null ? "–" : `${Math.round(100 * precision)} %`, precision],
+        [precision === null ? "–" : `${fixed(100 * precision, 0)} %`, precision],
         [outcome.controls ? `${outcome.silent} of ${outcome.controls}` : "–", outcome.silent],
       ];
       for (const [n, [text, number]] of numbers.entries()) {
@@ -461,6 +477,7 @@ function thresholdLab(data, model, el) {
   let found = null;
   let good = null; // the settings of what is shown
   let waiting = false;
+  let refused = ""; // why Python does not take a setting, until another one is tried
 
   const status = h("p", { role: "status", class: "wb-status" });
   const told = { fate: h("b"), outcome: h("span"), reach: h("span") };
@@ -485,8 +502,9 @@ function thresholdLab(data, model, el) {
   function change(next) {
     const system = next.system !== undefined && next.system !== state.system;
     Object.assign(state, next);
+    refused = "";
     if (system) {
-      state.moved = {};
+      state.moved = isAlone(model, el) ? entry().moved : {};
       state.min_score = entry().own;
       controls();
     }
@@ -516,7 +534,8 @@ function thresholdLab(data, model, el) {
   function draw() {
     const settings = moved();
     const now = entry();
-    if (asks(now.pipeline, settings)) return ask(settings);
+    const other = Object.keys(now.moved).some((key) => !(key in settings)); // the data were computed with more settings
+    if (other || asks(now.pipeline, settings)) return ask(settings);
     root.removeAttribute("aria-busy");
     good = { ...state };
     found = answers(data, now, settings);
@@ -526,7 +545,8 @@ function thresholdLab(data, model, el) {
     put(told.outcome, outcomeWords(found.outcome, floorText(floor, now.step)));
     put(told.reach, ` ${reach.join(" ")}`);
     put(told.fate, `“${question.question}”: ${fateWords(now, question, trace, answer)}`);
-    if (told.fate.parentNode !== status) status.replaceChildren(told.fate, explained);
+    if (refused) put(status, refused);
+    else if (told.fate.parentNode !== status) status.replaceChildren(told.fate, explained);
     numbers.show(found.outcome);
     flow.show(now, question, trace, answer);
     list.show(data, now, question, trace, answer, now.floor.startsWith(`${now.cut}.`) ? floor : NaN, trace.ids.indexOf(state.chunk), now.span);
@@ -570,12 +590,13 @@ function thresholdLab(data, model, el) {
       ["", `at ${floorText(state.min_score, entry().step)}`],
       ["questions with a hit", `${outcome.hits} of ${outcome.questions}`],
       ["returned chunks of the right file", `${outcome.right} of ${outcome.returned}`],
-      ["precision", outcome.returned ? `${((100 * outcome.right) / outcome.returned).toFixed(1)}%` : "–"],
+      ["precision", outcome.returned ? `${fixed(100 * (outcome.right / outcome.returned), 1)}%` : "–"],
       ["unanswerable, nothing returned", `${outcome.silent} of ${outcome.controls}`],
     ];
   }
 
   follow(model, state, () => {
+    refused = "";
     if (state.system !== bar.system) controls();
     bar.follow();
     draw();
@@ -591,7 +612,7 @@ function thresholdLab(data, model, el) {
   model.on?.("msg:custom", ({ problem }) => {
     waiting = false;
     root.removeAttribute("aria-busy");
-    status.textContent = problem;
+    put(status, (refused = problem));
   });
   state.system ??= data.systems[0].pipeline.system;
   state.question ??= data.questions[0]?.question;
@@ -603,7 +624,7 @@ function thresholdLab(data, model, el) {
 
 export function floorText(value, step) {
   const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
-  const text = value.toFixed(decimals);
+  const text = fixed(value, decimals);
   return Math.abs(Number(text) - value) < 1e-9 ? text : short(value);
 }
 

@@ -7,6 +7,7 @@ same numbers as text. A setting that leads to another search is asked of Python.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from math import isfinite
 from typing import Any
@@ -19,14 +20,13 @@ from workbench.measure.evaluation import Evaluation, evaluate
 from workbench.measure.questions import Control as Unanswerable
 from workbench.measure.questions import QuestionSet
 from workbench.measure.reach import Reach, reaches
-from workbench.measure.reliability import diagram_data
 from workbench.measure.thresholds import Outcome, Scores, scores
-from workbench.retrieval.settings import with_settings
+from workbench.retrieval.settings import as_settings, with_values
 from workbench.tables import Table, apart
 from workbench.views.living.as_code import number_text, pipeline_code
-from workbench.views.living.data import LEGS, Axis, axis_of, lab_data
+from workbench.views.living.data import LEGS, Axis, Judged, axis_of, floor_name, lab_data
 from workbench.views.living.selection import Link, Selection
-from workbench.views.living.state import State, setting
+from workbench.views.living.state import RefusedError, State, setting
 
 DISTRIBUTIONS = ("histogram", "ECDF", "strip")
 """How the numbers that a floor looks at are drawn."""
@@ -84,13 +84,11 @@ class ThresholdState(State):
         }  # fmt: skip
         self.begin(link)
 
-    def following(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    def following(self, before: Mapping[str, Any]) -> Mapping[str, Any]:
         """Another system comes as it is, with its own floor."""
-        system = values.get("system", self.system)
-        if system == self.system or system not in self._by_system:
-            return values
-        own = max(self._axes[system].low, self._by_system[system].pipeline.floor)
-        return {"system": system, "moved": {}, "min_score": own, **values}
+        if self.system == before["system"] or self.system not in self._by_system:
+            return {}
+        return {"moved": {}, "min_score": self._own(self.system)}
 
     def adapt(self) -> None:
         if self.system in self._axes:
@@ -100,7 +98,10 @@ class ThresholdState(State):
     def check(self, name: str) -> None:
         super().check(name)
         if name == "moved" and self.moved:
-            with_settings(self._by_system[self.system].pipeline, _as_text(self.moved))
+            pipeline = self._by_system[self.system].pipeline
+            if (floor := floor_name(pipeline)) in self.moved:
+                raise RefusedError(f"{floor} is not moved here.", "Set min_score, which is this floor.")
+            with_values(pipeline, self.moved)
 
     def wanted(self, chosen: Selection) -> Mapping[str, Any]:
         """The selected system and question, and the mark of the selected chunk."""
@@ -159,7 +160,8 @@ class ThresholdState(State):
             else "and no question is known to be unanswerable."
         )
         said = f"At {self.floor_text}, {hits.hits} of {hits.n} questions hit, {_precision(outcome)},"
-        return " ".join([said, empty, *_reach_sentences(self.reaches, self.min_score)])
+        reach = [] if self.moved else _reach_sentences(self.reaches, self.min_score)
+        return " ".join([said, empty, *reach])
 
     @property
     def table(self) -> Table:
@@ -182,7 +184,7 @@ class ThresholdState(State):
 
     @property
     def code(self) -> str:
-        moved = _as_text(self.moved)
+        moved = as_settings(self.moved)
         return "\n".join(
             [
                 "import workbench as wb",
@@ -196,9 +198,16 @@ class ThresholdState(State):
             ]
         )
 
-    def _evaluate(self, system: str, moved: tuple[tuple[str, float], ...]) -> Evaluation:
+    @property
+    def _at_floor(self) -> Evaluation:
+        """The evaluation with the parameters that were moved, and the floor."""
+        return self._evaluated(*self._key, self.min_score)
+
+    def _evaluate(
+        self, system: str, moved: tuple[tuple[str, float], ...], floor: float | None = None
+    ) -> Evaluation:
         there = self._by_system[system]
-        if not moved:
+        if not moved and floor is None:
             return there
         if there.index is None:
             raise InputError(
@@ -208,16 +217,23 @@ class ThresholdState(State):
             questions=tuple(one.question for one in there.asked),
             controls=tuple(Unanswerable(question=one.question) for one in there.controls),
         )
-        pipeline = with_settings(there.pipeline, _as_text(dict(moved)))
-        return evaluate(asked, [pipeline], there.index)[0]
+        pipeline = with_values(there.pipeline, dict(moved))
+        return evaluate(
+            asked, [pipeline if floor is None else pipeline.asking(min_score=floor)], there.index
+        )[0]
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        moved = {self.system: self.evaluation} if self.moved else {}
-        return lab_data([
-            (one, self._axes[one.pipeline.name], reaches(one.pipeline), diagram_data(one))
-            for one in (self._by_system | moved).values()
-        ])  # fmt: skip
+        every = {
+            name: Judged(one, self._axes[name], self._own(name), {}) for name, one in self._by_system.items()
+        }
+        if self.moved or self.min_score != self._own(self.system):
+            every[self.system] = replace(every[self.system], evaluation=self._at_floor, moved=self.moved)
+        return lab_data(list(every.values()))
+
+    def _own(self, system: str) -> float:
+        """The floor of a system as it is, or the lower end of the axis if it has none."""
+        return max(self._axes[system].low, self._by_system[system].pipeline.floor)
 
     def pressed(self, button: Mapping[str, Any]) -> None:
         """Searches with the settings of the page, which cannot compute them."""
@@ -236,10 +252,6 @@ def _first_missed(evaluation: Evaluation) -> str:
         if not one.hit and any(chunk.path == one.question.target for chunk in one.trace.chunks)
     )
     return next(missed, _traces(evaluation)[0].question)
-
-
-def _as_text(moved: Mapping[str, float]) -> list[str]:
-    return [f"{name}={value!r}" for name, value in moved.items()]
 
 
 def _reach_sentences(reaches: Reaches, floor: float) -> list[str]:
