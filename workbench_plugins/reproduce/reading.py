@@ -177,7 +177,7 @@ def _candidates(lines: Sequence[Line]) -> Iterator[tuple[int, Line, str]]:
         written = (
             (5 if logged else 2, text) for text in _written(_whole_call(above, one))
         )  # a log has other questions, too
-        yield from ((offset, one, text) for offset, text in (written if one.code else _asked(one)))
+        yield from ((rank, one, text) for rank, text in (written if one.code else _asked(one)))
         if one.code and not logged and (found := command.fullmatch(one.text)):
             shell = one.text.startswith(("$", ">", "%")) or one.info in (
                 "bash",

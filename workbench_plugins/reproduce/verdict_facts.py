@@ -100,8 +100,8 @@ def _of_json(lines: Sequence[Line], score: re.Pattern[str], name: re.Pattern[str
         names = {key: one for key, one in flat.items() if name.fullmatch(key) and isinstance(one, str)}
         if scores and names:
             best = _best(names)
-            number = next((one.number for one in lines if one.number >= line and best in one.text), line)
-            found.append(Scored(best, number, scores))
+            shown = next((one.number for one in lines if one.number >= line and best in one.text), line)
+            found.append(Scored(best, shown, scores))
         else:
             for one in inside:
                 read(one, line)
