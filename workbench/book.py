@@ -59,10 +59,10 @@ def chunks_of(path: str, text: str, model: str, tokens: int = 400, overlap: int 
     for number, line in enumerate(text.split("\n"), 1):
         for piece in pieces(line, budget):
             if lines and size(lines) + length(piece) + 1 > budget:
-                yield from made(path, lines, model)
+                yield from chunk_of(path, lines, model)
                 lines = tail(lines, overlap * 4)
             lines.append((number, piece))
-    yield from made(path, lines, model)
+    yield from chunk_of(path, lines, model)
 
 
 def length(text: str) -> int:
@@ -91,7 +91,7 @@ def tail(lines: list[tuple[int, str]], least: int) -> list[tuple[int, str]]:
     return lines[first:]
 
 
-def made(path: str, lines: Sequence[tuple[int, str]], model: str) -> Iterator[Chunk]:
+def chunk_of(path: str, lines: Sequence[tuple[int, str]], model: str) -> Iterator[Chunk]:
     """These lines as a chunk, unless they are blank."""
     text, start, end = "\n".join(text for _, text in lines), lines[0][0], lines[-1][0]
     if text.strip():

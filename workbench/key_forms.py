@@ -131,12 +131,12 @@ def _beginnings(tokens: list[str]) -> Ways:
 
 
 def _sequence(tokens: list[str]) -> Ways:
-    made = Ways({""}, is_whole=True)
+    ways = Ways({""}, is_whole=True)
     while tokens and tokens[-1] not in ("|", ")"):
         part = _repeated(_part(tokens), tokens)
-        if made.is_whole:
-            made = Ways({before + one for before in made.letters for one in part.letters}, part.is_whole)
-    return made
+        if ways.is_whole:
+            ways = Ways({before + one for before in ways.letters for one in part.letters}, part.is_whole)
+    return ways
 
 
 def _repeated(part: Ways, tokens: list[str]) -> Ways:

@@ -133,11 +133,11 @@ def masked(text: str) -> str:
     >>> masked("http://me:hunter2@host/v1?key=abc said: Incorrect API key provided: sk-abcdef1234")
     'http://…@host/v1?key=… said: Incorrect API key provided: …'
     """
-    made, end = [], 0
+    parts, end = [], 0
     for first, last in secret_spans(text):
-        made += [text[end:first], MASK]
+        parts += [text[end:first], MASK]
         end = last
-    return "".join([*made, text[end:]])
+    return "".join([*parts, text[end:]])
 
 
 def secret_spans(text: str) -> list[Span]:
@@ -167,13 +167,13 @@ def _undone(text: str) -> tuple[str, Sequence[int]]:
 
 
 def _decoded(text: str, offsets: Sequence[int]) -> tuple[str, Sequence[int]]:
-    made, kept, end = [], list[int](), 0
+    parts, kept_offsets, end = [], list[int](), 0
     for found in _ESCAPE.finditer(text):
         said = _meant(found[0])
-        made += [text[end : found.start()], said]
-        kept += [*offsets[end : found.start()], *[offsets[found.start()]] * len(said)]
+        parts += [text[end : found.start()], said]
+        kept_offsets += [*offsets[end : found.start()], *[offsets[found.start()]] * len(said)]
         end = found.end()
-    return "".join([*made, text[end:]]), [*kept, *offsets[end:]]
+    return "".join([*parts, text[end:]]), [*kept_offsets, *offsets[end:]]
 
 
 @lru_cache(maxsize=10_000)
@@ -255,9 +255,9 @@ def _in_address(word: str, start: int) -> Iterator[Span]:
         user = authority.rpartition("@")[0]
         if user and not user.startswith(MASK):
             yield begun, begun + len(user)
-        for given in _PARAMETER.finditer(rest):
-            if given[2].lower() not in _HARMLESS:
-                yield begun + given.start(3), begun + given.end(3)
+        for parameter in _PARAMETER.finditer(rest):
+            if parameter[2].lower() not in _HARMLESS:
+                yield begun + parameter.start(3), begun + parameter.end(3)
     if found := _HOOK.search(word):
         yield start + found.start(1), start + found.end(1)
 

@@ -528,8 +528,8 @@ class Trace(Tabular):
 
     def paths(self) -> list[str]:
         """The files of the results, each once, in the order of their best chunk."""
-        kept = self.order[self.dropped[self.order] == KEPT]
-        return list(dict.fromkeys(self.chunks[row].path for row in kept))
+        rows = self.order[self.dropped[self.order] == KEPT]
+        return list(dict.fromkeys(self.chunks[row].path for row in rows))
 
     @property
     def cautions(self) -> list[Part]:
@@ -588,11 +588,11 @@ class Trace(Tabular):
     def dropped_line(self) -> str:
         """How many candidates each stage dropped, and by what rule; empty if none was dropped."""
         counts = Counter(self.stages[number].description for number in sorted(self.dropped) if number != KEPT)
-        told = []
+        parts = []
         for description, count in counts.items():
             name, _, rule = description.partition(": ")
-            told.append(f"{count} by the {name} ({rule})" if rule else f"{count} by the {name}")
-        return f"Dropped: {', '.join(told)}." if told else ""
+            parts.append(f"{count} by the {name} ({rule})" if rule else f"{count} by the {name}")
+        return f"Dropped: {', '.join(parts)}." if parts else ""
 
     def numbers(self) -> list[Part]:
         """The queries, a table of the results with the number of each leg, and what was dropped.

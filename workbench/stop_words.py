@@ -18,5 +18,5 @@ def content_words(words: Sequence[str]) -> list[str]:
     >>> content_words(["Where", "is", "the", "tea"]), content_words(["who", "is", "it"])
     (['tea'], ['who', 'is', 'it'])
     """
-    kept = [word for word in words if word.lower() not in STOP_WORDS]
-    return kept or list(words)
+    content = [word for word in words if word.lower() not in STOP_WORDS]
+    return content or list(words)

@@ -61,14 +61,14 @@ class FoldingTable(RichTable):
         table = self
         if Measurement.get(console, options, self).minimum >= options.max_width:
             table = copy(self)
-            told = (one for one in self.columns if one.style != LOOKS["beginning"]["style"])
-            table.columns = [replace(one, no_wrap=False) for one in told]
+            foldable = (one for one in self.columns if one.style != LOOKS["beginning"]["style"])
+            table.columns = [replace(one, no_wrap=False) for one in foldable]
         return super(FoldingTable, table).__rich_console__(console, options)
 
 
 def rich_table(table: Table) -> RichTable:
     """The table for a terminal, without its caption. Long words are folded, never cut."""
-    made = FoldingTable(
+    printed = FoldingTable(
         box=None,
         padding=(0, 1),
         header_style="bold",
@@ -76,10 +76,10 @@ def rich_table(table: Table) -> RichTable:
         show_header=any(table.header),
     )
     for column in table.typed:
-        made.add_column(Text(visible(column.name)), overflow="fold", **LOOKS.get(column.type, {}))
+        printed.add_column(Text(visible(column.name)), overflow="fold", **LOOKS.get(column.type, {}))
     for row in table.rows:
-        made.add_row(*map(_cell, row, table.typed))
-    return made
+        printed.add_row(*map(_cell, row, table.typed))
+    return printed
 
 
 def _cell(text: str, column: Column) -> Text:

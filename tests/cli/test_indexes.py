@@ -98,7 +98,7 @@ def test_an_index_from_before_folders_were_stored_learns_its_own(home: Path, tmp
     from workbench.memory.store.sqlite.store import Store
 
     with Store.open(default_index_path(tmp_path / "kept")) as store:
-        store.made.describe(folder="")
+        store.provenance.describe(folder="")
     assert known_indexes()[0].folder == ""
     index_folder(tmp_path / "kept", world.EMBEDDER)
     assert known_indexes()[0].folder == str(tmp_path / "kept")

@@ -65,7 +65,7 @@ def test_what_exists_stays_byte_for_byte_and_is_named(tmp_path: Path) -> None:
     (tmp_path / "notebooks" / "mine.ipynb").write_bytes(b"{}")
     (tmp_path / "sample_memory" / "MEMORY.md").unlink()
     second = copy_to(tmp_path)
-    assert (second.added, second.kept) == (("sample_memory/MEMORY.md",), (FIRST,))
+    assert (second.added, second.differing) == (("sample_memory/MEMORY.md",), (FIRST,))
     assert (tmp_path / FIRST).read_bytes() == b"my own work\r\n"
     assert set(contents(tmp_path)) == {*first.added, "notebooks/mine.ipynb"}
     assert f"Kept your versions of: {FIRST}." in str(second)
@@ -74,7 +74,7 @@ def test_what_exists_stays_byte_for_byte_and_is_named(tmp_path: Path) -> None:
 def test_a_link_that_leads_nowhere_and_a_file_in_the_folders_place_stay(tmp_path: Path) -> None:
     (tmp_path / "notebooks").mkdir()
     (tmp_path / FIRST).symlink_to(tmp_path / "elsewhere")
-    assert copy_to(tmp_path).kept == (FIRST,)
+    assert copy_to(tmp_path).differing == (FIRST,)
     assert not (tmp_path / "elsewhere").exists()
     assert unused(tmp_path / "new") == tmp_path / "new"
     (tmp_path / "lab-2").mkdir()

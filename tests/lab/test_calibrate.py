@@ -164,7 +164,7 @@ def test_made_labels_are_compared_with_those_by_hand(toy: MemoryIndex) -> None:
     (evaluation,) = evaluate(labels(["disk and tea"]), [pipeline], toy)
     found = calibrated(system(VECTORS), evaluation, toy, Promise(0.2), MadeLabels("exchange", traces))
     assert found.made is not None
-    assert (found.made.made.n, found.made.by_hand.n) == (len(SILENT), 1)
+    assert (found.made.synthetic.n, found.made.by_hand.n) == (len(SILENT), 1)
     assert "labels made by exchange" in str(found)
 
 

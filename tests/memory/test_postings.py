@@ -161,7 +161,7 @@ def test_the_postings_are_shared_and_follow_the_index(tmp_path: Path) -> None:
 
 def test_ties_by_row_keep_the_order_in_which_chunks_were_stored(tmp_path: Path) -> None:
     with an_index(tmp_path / "i", [f"tea {n}" for n in range(9)]) as index:
-        index.store.made.describe(ties_by_row=True)
+        index.store.provenance.describe(ties_by_row=True)
         assert index.keyword(words("tea"), 4).rows.tolist() == [1, 2, 3, 4]
 
 

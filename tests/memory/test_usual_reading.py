@@ -39,8 +39,8 @@ def made_as(file: Path) -> str:
 
 
 def test_a_memory_is_read_whole_up_to_two_million_bytes() -> None:
-    assert UsualReading.of(2_000_000) == UsualReading(Windowed(), kept=False)
-    assert UsualReading.of(2_000_001) == UsualReading(Truncated(), kept=False)
+    assert UsualReading.of(2_000_000) == UsualReading(Windowed(), is_stored=False)
+    assert UsualReading.of(2_000_001) == UsualReading(Truncated(), is_stored=False)
 
 
 def test_a_new_index_is_made_by_the_size_of_the_memory(folder: Path, tmp_path: Path) -> None:
@@ -65,11 +65,11 @@ def test_an_index_keeps_its_reading_until_a_rebuild(folder: Path, tmp_path: Path
     file = tmp_path / "i.sqlite"
     index_folder(folder, options=Options(index_path=file))
     (folder / "MEMORY.md").write_text("tea, cup, pot", encoding="utf-8")
-    assert usual_reading(folder, Options(index_path=file)) == UsualReading(Windowed(), kept=True)
+    assert usual_reading(folder, Options(index_path=file)) == UsualReading(Windowed(), is_stored=True)
     assert index_folder(folder, options=Options(index_path=file)).changed == ["MEMORY.md"]
     assert made_as(file) == "windowed"
     anew = usual_reading(folder, Options(index_path=file), rebuild=True)
-    assert anew == UsualReading(Truncated(), kept=False)
+    assert anew == UsualReading(Truncated(), is_stored=False)
     index_folder(folder, rebuild=True, options=Options(index_path=file))
     assert made_as(file) == "truncated"
 

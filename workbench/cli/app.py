@@ -317,7 +317,7 @@ class IndexOptions:
         return SHIPPED if CONFIG_FILE.get() else usual_system(self.memory) or default_system()
 
     @property
-    def given(self) -> list[str]:
+    def typed(self) -> list[str]:
         """The options as they are typed, without those that have their default."""
         memory = [] if self.memory == SAMPLE else ["--memory", self.memory]
         file = [] if self.index_file is None else ["--index", str(self.index_file)]
@@ -343,7 +343,7 @@ class SystemOptions:
     settings: Settings = None
 
     @property
-    def given(self) -> list[str]:
+    def typed(self) -> list[str]:
         """The options as they are typed, without those that were left out."""
         limit = [] if self.limit is None else ["--limit", str(self.limit)]
         floor = [] if self.min_score is None else ["--min-score", f"{self.min_score:g}"]

@@ -25,12 +25,12 @@ class Copied:
 
     folder: Path
     added: tuple[str, ...]
-    kept: tuple[str, ...]
+    differing: tuple[str, ...]
 
     def __str__(self) -> str:
         said = [f"{self.folder}: added {counted(len(self.added), 'file')}, and overwrote none."]
-        if self.kept:
-            said.append(f"Kept your versions of: {', '.join(self.kept)}.")
+        if self.differing:
+            said.append(f"Kept your versions of: {', '.join(self.differing)}.")
             said.append("To get this release's versions, rename yours and run the command again.")
         said.append(f"Commands use this memory after: cd {shlex.quote(str(self.folder))}")
         return "\n".join(said)
@@ -46,13 +46,13 @@ def copy_to(folder: Path) -> Copied:
         raise InputError(f"There are no notebooks in {BUNDLE}.", "Install the workbench again.")
     try:
         added = tuple(name for name in names if _add(BUNDLE / name, folder / name))
-        kept = tuple(name for name in names if _differ(BUNDLE / name, folder / name))
+        differing = tuple(name for name in names if _differ(BUNDLE / name, folder / name))
     except OSError as error:
         raise InputError(
             f"{error.filename or folder} cannot be used: {error.strerror}.",
             "Name another folder: workbench lab --to FOLDER",
         ) from None
-    return Copied(folder, added, kept)
+    return Copied(folder, added, differing)
 
 
 def unused(folder: Path) -> Path:

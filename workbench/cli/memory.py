@@ -199,7 +199,7 @@ def index(
 
     started = time.perf_counter()
     try:
-        embedder, given = options.prepared(context, folder, store, rebuild, download)
+        embedder, index_options = options.prepared(context, folder, store, rebuild, download)
     except KeyboardInterrupt:
         raise Interrupted("Interrupted before anything was written: an index is as it was.") from None
     with workers_at(cluster) as workers:
@@ -208,23 +208,23 @@ def index(
             from workbench_plugins.stores.cluster import on_cluster
 
             embeds = on_cluster(embedder, workers)
-        given = replace(given, verify=verify, skip=skip)
-        summary = index_folder(folder, embeds, rebuild=rebuild, options=given)
-        layout = _usual_layout() if given.like is None else None
+        index_options = replace(index_options, verify=verify, skip=skip)
+        summary = index_folder(folder, embeds, rebuild=rebuild, options=index_options)
+        layout = _usual_layout() if index_options.like is None else None
         try:
             memory = store or str(folder)
-            summary.read_by_word = lay_out(memory, embedder, given.index_path, layout, vectors)
+            summary.read_by_word = lay_out(memory, embedder, index_options.index_path, layout, vectors)
         except KeyboardInterrupt:
             raise Interrupted(KEPT_OF_READING) from None
     summary.seconds = time.perf_counter() - started
-    say_left_out(summary, given.sources)
+    say_left_out(summary, index_options.sources)
     if store is None:
-        say_unread(folder, embedder, given.index_path)
+        say_unread(folder, embedder, index_options.index_path)
     if as_json:
         print_output(asdict(summary), as_json)
         return
     parts: list[Part] = [Block(summary.headline, style="bold")]
-    if store is None and given.like is None and not (summary.unchanged or summary.changed):
+    if store is None and index_options.like is None and not (summary.unchanged or summary.changed):
         file = [] if options.index_file is None else ["--index", str(options.index_file)]
         where = shlex.join(["-m", str(folder), *file])
         parts.append(Block(f'Next: workbench search "QUESTION" {where}'))
@@ -324,17 +324,19 @@ def configured_embedder(
     if not model.strip():
         raise InputError("--model is empty.", "Name a model: --model all-MiniLM-L6-v2, or leave it out.")
     named = None if reading is None else reading_named(reading)
-    embedder, made = embedder_named(model), context.obj
+    embedder, configured = embedder_named(model), context.obj
     if not isinstance(embedder, LocalEmbedder):
         _check_choices(model, reading, variant)
-        address = made.unnamed_addresses().get(getattr(embedder, "url_variable", "")) if made else None
+        address = (
+            configured.unnamed_addresses().get(getattr(embedder, "url_variable", "")) if configured else None
+        )
         if address is not None:
-            raise InputError(*unnamed_message(made, address))
+            raise InputError(*unnamed_message(configured, address))
         return embedder
     embedder = replace(
         embedder, reading=named or usual.reading, download=download, variant=variant or ModelVariant()
     )
-    if reading is None and not usual.kept and embedder.reading == Truncated():
+    if reading is None and not usual.is_stored and embedder.reading == Truncated():
         print_error(
             f"The memory has more than {READ_WHOLE / 1e6:.0f} MB: of each chunk, only what fits into the "
             "model's window is embedded.\n  --reading windowed embeds all of it, and takes 1.5 times as long."

@@ -64,8 +64,8 @@ def telling_of_interruption() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as interruption:
-        kept = str(interruption) if isinstance(interruption, Interrupted) else ""
-        print_error(kept or "Interrupted: the command has not finished.")
+        progress = str(interruption) if isinstance(interruption, Interrupted) else ""
+        print_error(progress or "Interrupted: the command has not finished.")
         raise
 
 

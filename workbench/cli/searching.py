@@ -225,10 +225,11 @@ def evaluate(
         losses = [losses_by_stage(one, index) for one in evaluations] if by_stage else []
         if as_json:
             rows = evaluations_data(evaluations, index, compared[0])
-            told = {one.system: {"reliability": one.as_json()} for one in believed}
+            by_system = {one.system: {"reliability": one.as_json()} for one in believed}
             staged = {one.system: {"by_stage": one.as_json()} for one in losses}
             print_output(
-                [row | told.get(row["system"], {}) | staged.get(row["system"], {}) for row in rows], as_json
+                [row | by_system.get(row["system"], {}) | staged.get(row["system"], {}) for row in rows],
+                as_json,
             )
             return
         warned = warnings_about(evaluations, index, compared[0])

@@ -586,7 +586,7 @@ def _blamed(one: Pipeline, other: Pipeline, parts: Sequence[tuple[Edit, ...]], v
         sets = _Sets(one, parts, value, bar.update)
         shares = exact_shares(count, sets.worth) if exact else drawn_shares(count, sets.worth)
         flips = tuple(sets.flips())
-        made = tuple(sets.part(number, share, error) for number, (share, error) in enumerate(shares))
+        blamed = tuple(sets.part(number, share, error) for number, (share, error) in enumerate(shares))
     first, last = sets.per_question(sets.none), sets.per_question(sets.every)
     return Blame(
         one=one,
@@ -595,7 +595,7 @@ def _blamed(one: Pipeline, other: Pipeline, parts: Sequence[tuple[Edit, ...]], v
         questions=len(value.asked),
         before=sets.worth(sets.none),
         after=sets.worth(sets.every),
-        parts=made,
+        parts=blamed,
         flips=flips,
         verdict=paired_values(
             np.array(first, float), np.array(last, float), value.measure, [path for _, path in value.asked]

@@ -254,17 +254,17 @@ def _chosen(evaluations: Sequence[Evaluation], measure: Any) -> list[MeasuringWa
     if len(evaluations) < MANY or table.shape[1] < FOLDS:
         return []
     parts = np.random.default_rng(SEED).permutation(table.shape[1]) % FOLDS
-    held = np.zeros(table.shape[1])
+    held_out = np.zeros(table.shape[1])
     for part in range(FOLDS):
         chosen = int(np.argmax(table[:, parts != part].mean(axis=1)))
-        held[parts == part] = table[chosen, parts == part]
+        held_out[parts == part] = table[chosen, parts == part]
     best = int(np.argmax(table.mean(axis=1)))
-    if held.mean() >= table[best].mean():
+    if held_out.mean() >= table[best].mean():
         return []
     description = (
         f"it is the best of {len(evaluations)} by the same questions that report it ({measure} "
         f"{table[best].mean():.3f}); chosen on four fifths of them and measured on the rest, the best "
-        f"reaches {held.mean():.3f}"
+        f"reaches {held_out.mean():.3f}"
     )
     return [
         MeasuringWarning(

@@ -69,10 +69,10 @@ class EvaluationAnswer(Shown):
 
     def _table(self, measure: Any, verdicts: Sequence[Paired]) -> Table:
         """A row for each system: its value, its silence, and its difference from the first system."""
-        told = [("", ""), *((_word(one), one.interval_text or ABSENT) for one in verdicts)]
+        verdict_cells = [("", ""), *((_word(one), one.interval_text or ABSENT) for one in verdicts)]
         rows = [
             (one.pipeline.name, _value(one, measure), _silence(one), *verdict)
-            for one, verdict in zip(self.evaluations, told, strict=True)
+            for one, verdict in zip(self.evaluations, verdict_cells, strict=True)
         ]
         unit = "difference\nin points,\n95 %" if verdicts[0].counted else "difference,\n95 %"
         heads = [*numbers(str(measure), "nothing\nreturned"), Column("than the\nfirst"), *numbers(unit)]

@@ -232,8 +232,8 @@ def _survivor(asked: AskedQuestion, floor: float, index: Index) -> Survivor:
         fate = explain(trace, index, target).fate
         return Survivor(asked.question, OUTSIDE_POOL[fate], rescued=False)
     reached = max(_reached(trace, int(trace.dropped[row])) for row in mine)
-    kept = [row for row in mine if trace.dropped[row] == KEPT]
-    below = bool(kept) and bool(np.all(trace.scores[kept] < floor))
+    remaining = [row for row in mine if trace.dropped[row] == KEPT]
+    below = bool(remaining) and bool(np.all(trace.scores[remaining] < floor))
     return Survivor(asked.question, reached, rescued=below)
 
 

@@ -53,8 +53,8 @@ class Paired(Shown):
         if not self.differs:
             questions = counted(self.n, "question") + self._units_text()
             after = f", after {self.comparisons} comparisons" if self.p < LEVEL <= self.p_holm else ""
-            told = f"no significant difference ({questions}{after}): {better}, {worse}"
-            return told + self._interval_sentence()
+            sentence = f"no significant difference ({questions}{after}): {better}, {worse}"
+            return sentence + self._interval_sentence()
         first, second = (better, worse) if self.difference > 0 else (worse, better)
         questions = f" questions{self._units_text()}" if self._units_text() else ""
         return f"{first} of {self.n}{questions}, {second}{self._interval_sentence()}"
@@ -78,9 +78,9 @@ class Paired(Shown):
 
     def as_json(self) -> dict[str, Any]:
         """The figures under the key `paired` of `workbench evaluate --json`."""
-        told = {**asdict(self), "differs": self.differs, "sentence": str(self)}
-        del told["counted"]
-        return told
+        fields = {**asdict(self), "differs": self.differs, "sentence": str(self)}
+        del fields["counted"]
+        return fields
 
     def view(self) -> list[Part]:
         """The verdict in words, and the figures behind it."""

@@ -43,7 +43,9 @@ def reach(pipeline: Pipeline, leg: str) -> Reach | None:
     asked = [one for one in legs_of(pipeline.stages) if one.name == leg]
     if not asked:
         return None
-    found = [made for trial in _trials(pipeline, asked[0]) if (made := _scored(pipeline, trial)) is not None]
+    found = [
+        scored for trial in _trials(pipeline, asked[0]) if (scored := _scored(pipeline, trial)) is not None
+    ]
     if not found:
         return None
     best = max(found, key=lambda trace: trace.columns[_ranked_by(pipeline)][0])

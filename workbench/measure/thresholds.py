@@ -158,8 +158,8 @@ class FloorAndLimit:
 
     def at(self, floor: float) -> Counts:
         passing = self.score >= floor
-        kept = passing & (np.cumsum(passing, axis=1) <= self.limit)
-        return Counts(np.sum(kept & self.mine, axis=1), np.sum(kept, axis=1))
+        returned = passing & (np.cumsum(passing, axis=1) <= self.limit)
+        return Counts(np.sum(returned & self.mine, axis=1), np.sum(returned, axis=1))
 
 
 @dataclass(frozen=True)
@@ -177,9 +177,9 @@ class StagesAgain:
     def at(self, floor: float) -> Counts:
         floored = self.pipeline.asking(min_score=floor)
         first = _floor_number(floored)
-        kept = [self._again(trace, floored, first).dropped == KEPT for trace in self.traces]
-        right = [np.count_nonzero(some & mine) for some, mine in zip(kept, self.mine, strict=True)]
-        return Counts(np.array(right, np.int64), np.array([some.sum() for some in kept], np.int64))
+        returned = [self._again(trace, floored, first).dropped == KEPT for trace in self.traces]
+        right = [np.count_nonzero(some & mine) for some, mine in zip(returned, self.mine, strict=True)]
+        return Counts(np.array(right, np.int64), np.array([some.sum() for some in returned], np.int64))
 
     def _again(self, trace: Trace, floored: Pipeline, first: int) -> Trace:
         if self.index is None:

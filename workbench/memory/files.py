@@ -263,12 +263,12 @@ GENERAL = FileRules()
 """The workbench's own rules."""
 
 
-def extra_paths(root: Path, given: Iterable[str]) -> list[Path]:
+def extra_paths(root: Path, names: Iterable[str]) -> list[Path]:
     """The extra paths as absolute paths without repetitions, in their order; links are not resolved.
 
     Source: openclaw 2026.2.13, src/memory/internal.ts, normalizeExtraMemoryPaths.
     """
-    named = [one.strip() for one in given]
+    named = [one.strip() for one in names]
     return list(dict.fromkeys(Path(os.path.normpath(root / one)) for one in named if one))
 
 

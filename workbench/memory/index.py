@@ -226,13 +226,13 @@ class MemoryIndex(OpenIndex):
         folder, file = shlex.quote(str(self.root)), Path(self.name)
         if file == default_index_path(self.root):
             return folder
-        release = self.store.made.indexed_as
+        release = self.store.provenance.indexed_as
         if release and file == default_index_path(self.root, release):
             return f"{folder} --as {release}"
         return f"{folder} --index {shlex.quote(self.name)}"
 
     def made_otherwise(self, indexing: Indexing) -> str:
-        folder = self.root or (Path(self.store.made.folder) if self.store.made.folder else None)
+        folder = self.root or (Path(self.store.provenance.folder) if self.store.provenance.folder else None)
         if folder is None:
             return ""  # made in memory, from what a case or a test gives
         found = differences(self.store, indexing, None if self.root is None else memory_root(self.root))
@@ -279,7 +279,7 @@ class MemoryIndex(OpenIndex):
         root = memory_root(self.root)
         extra = extra_paths_of(root, Path(self.store.name))
         with self.snapshot():
-            known, rules = self.store.stamps(), self.store.made.file_rules
+            known, rules = self.store.stamps(), self.store.provenance.file_rules
         return unread_files(root, known, extra, rules)
 
     @property
@@ -375,13 +375,13 @@ class MemoryIndex(OpenIndex):
     def prepare(self) -> None:
         """Computes the vectors that indexing has left for later, ahead of the search that needs them."""
         with self.snapshot():
-            if self.store.made.vectors_later:
+            if self.store.provenance.vectors_later:
                 self._refresh()
 
     def vectors(self) -> tuple[Rows, NDArray[np.float32]]:
         """The rows and their unit vectors; those that indexing has left for later are computed and kept."""
         rows, vectors = self.store.matrix()
-        if not self.store.made.vectors_later:
+        if not self.store.provenance.vectors_later:
             return rows, vectors
         every = np.sort(np.concatenate([rows[:0], *map(self.store.rows_of, self.store.stamps())]))
         missing = np.setdiff1d(every, rows)
@@ -396,12 +396,12 @@ class MemoryIndex(OpenIndex):
         texts = [one.text for one in self.chunks(rows)]
         by_hash = {content_hash(text): text for text in texts}
         with (
-            self.store.reopened() as beside,
+            self.store.reopened() as second_store,
             progress(len(by_hash), "embedding", "chunks") as done,
-            nullcontext() if beside.writable else beside.known_vectors.while_reading(),
+            nullcontext() if second_store.writable else second_store.known_vectors.while_reading(),
         ):
             known = embed_through_cache(
-                beside, self.store.settings, self.embedder, "passage", by_hash,
+                second_store, self.store.settings, self.embedder, "passage", by_hash,
                 done,
             )  # fmt: skip
         return np.array([known[content_hash(text)].vector for text in texts])

@@ -38,19 +38,19 @@ def differences(store: IndexStore, indexing: Indexing, root: Path | None = None)
     Other sizes of chunks are the user's own choice, and no difference. With the memory's folder `root`, other
     rules for files are a difference only if they choose other files there.
     """
-    made, chunker = store.settings, indexing.chunker
-    sizes = sizes_in(made.chunker)
+    settings, chunker = store.settings, indexing.chunker
+    sizes = sizes_in(settings.chunker)
     if sizes is not None and sizes_in(chunker.name) is not None:
         chunker = resized(chunker, sizes)
     found = []
-    if made.chunker != chunker.name:
+    if settings.chunker != chunker.name:
         found.append("chunker")
-    if store.made.file_rules != indexing.rules and not (root and _same_files(root, store, indexing)):
+    if store.provenance.file_rules != indexing.rules and not (root and _same_files(root, store, indexing)):
         found.append("files")
-    reading = reading_of(made.revision)
+    reading = reading_of(settings.revision)
     if indexing.reading and reading is not None and reading.name != indexing.reading:
         found.append("reading of long chunks")
-    if store.made.ties_by_row != indexing.ties_by_row:
+    if store.provenance.ties_by_row != indexing.ties_by_row:
         found.append("order of equal hits")
     return found
 
@@ -58,7 +58,7 @@ def differences(store: IndexStore, indexing: Indexing, root: Path | None = None)
 def _same_files(root: Path, store: IndexStore, indexing: Indexing) -> bool:
     extra = extra_paths_of(root, Path(store.name))
     try:
-        return list_files(root, extra, store.made.file_rules) == list_files(root, extra, indexing.rules)
+        return list_files(root, extra, store.provenance.file_rules) == list_files(root, extra, indexing.rules)
     except InputError:  # by one of the rules there is no file
         return False
 
@@ -74,8 +74,8 @@ def _is_made_so(file: Path, indexing: Indexing) -> bool:
 def _existing(root: Path) -> list[Path]:
     """The index files of a memory in the cache folder: the workbench's own first."""
     own = default_index_path(root)
-    beside = sorted(own.parent.glob(f"{glob.escape(own.stem)}{AS}*.sqlite"))
-    return [*([own] if own.exists() else []), *beside]
+    variants = sorted(own.parent.glob(f"{glob.escape(own.stem)}{AS}*.sqlite"))
+    return [*([own] if own.exists() else []), *variants]
 
 
 def file_to_make(root: Path, indexing: Indexing) -> Path:

@@ -297,8 +297,8 @@ class DocumentSource(Protocol):
         """Its passages, blank ones left out, with line numbers of the original file."""
 
 
-def looks(files: Iterable[tuple[str, str]]) -> dict[str, Look]:
-    """The looks of files by path, from pairs of a path and a file; a file that does not exist is left out."""
+def stamps_of(files: Iterable[tuple[str, str]]) -> dict[str, Look]:
+    """The stamps of files by path, from pairs of a path and a file; one that does not exist is left out."""
     found = {}
     for path, file in files:
         try:
@@ -320,7 +320,7 @@ class MemoryFolder:
 
     def stamps(self) -> dict[str, Look]:
         listed = list_files(self.root, self.extra, self.rules)
-        return looks((path, f"{self.root}{os.sep}{path}") for path in listed)
+        return stamps_of((path, f"{self.root}{os.sep}{path}") for path in listed)
 
     def read(self, path: str) -> Document:
         return read_document(location_of(self.root, path, self.extra), path)

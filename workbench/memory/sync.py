@@ -92,12 +92,12 @@ class Summary:
         whole = f"{files} ({counted(self.chunks, 'chunk')})"
         took = f"{self.seconds:.1f} s"
         counts = {"new": self.new, "changed": self.changed, "deleted": self.deleted}
-        told = ", ".join(f"{len(some)} {what}" for what, some in counts.items() if some)
-        if not told:
+        counts_text = ", ".join(f"{len(some)} {what}" for what, some in counts.items() if some)
+        if not counts_text:
             return f"Nothing has changed since the last time: {whole} in the index, {took}."
-        if len(self.new) and told == f"{len(self.new)} new" and not self.unchanged:
+        if len(self.new) and counts_text == f"{len(self.new)} new" and not self.unchanged:
             return f"Indexed {whole} in {took}."
-        return f"Updated the index in {took}: {told}; {whole} in it now."
+        return f"Updated the index in {took}: {counts_text}; {whole} in it now."
 
     def __str__(self) -> str:
         later = f", {self.later} postponed until a search needs them" if self.later else ""
@@ -140,7 +140,7 @@ def index_folder(
     root, indexing = memory_root(folder), options.indexing
     location = _location(root, options)
     with location.alone(options.wait), _vector_source(root, location) as vector_source:
-        beside, every = _sources(root, location, options)
+        extra, every = _sources(root, location, options)
         embedder = embedder or LocalEmbedder(reading=_reading_for(location, every, rebuild, indexing).reading)
         settings = Settings(embedder.name, embedder.revision, embedder.dimensions, indexing.chunker.name)
         by_name = isinstance(embedder, LocalEmbedder) or getattr(embedder, "remote", False)
@@ -150,7 +150,7 @@ def index_folder(
             settings=settings,
             embedder=embedder,
             indexing=indexing,
-            chosen=Choices(str(root), beside, model),
+            chosen=Choices(str(root), extra, model),
             sources=every,
             options=options,
             first=first,
@@ -160,7 +160,7 @@ def index_folder(
         try:
             _rebuild(location, work) if rebuild or first else _update(location, work)
         except KeyboardInterrupt:
-            raise Interrupted(work.kept()) from None
+            raise Interrupted(work.progress_text()) from None
     work.summary.seconds = time.perf_counter() - started
     return work.summary
 
@@ -183,12 +183,12 @@ def _reading_for(
     location: IndexLocation, every: Sequence[DocumentSource], rebuild: bool, indexing: Indexing
 ) -> UsualReading:
     if indexing.reading:
-        return UsualReading(reading_named(indexing.reading), kept=True)
+        return UsualReading(reading_named(indexing.reading), is_stored=True)
     if location.exists() and not rebuild:
         with location.open() as store:
-            kept = reading_of(store.settings.revision)
-        if kept is not None:
-            return UsualReading(kept, kept=True)
+            reading = reading_of(store.settings.revision)
+        if reading is not None:
+            return UsualReading(reading, is_stored=True)
     return UsualReading.of(sum(look.size for _, look in listed(every).values()))
 
 
@@ -196,8 +196,8 @@ def _sources(
     root: Path, location: IndexLocation, options: Options
 ) -> tuple[tuple[str, ...], tuple[DocumentSource, ...]]:
     """The memory's extra paths, and all sources of its documents."""
-    beside = extra_paths_of(root, Path(location.name)) if options.extra is None else tuple(options.extra)
-    return beside, (MemoryFolder(root, beside, options.indexing.rules), *options.sources)
+    extra = extra_paths_of(root, Path(location.name)) if options.extra is None else tuple(options.extra)
+    return extra, (MemoryFolder(root, extra, options.indexing.rules), *options.sources)
 
 
 @contextmanager
@@ -231,12 +231,12 @@ def outdated(
     """
     root = memory_root(folder)
     with index.snapshot():
-        known, rules = index.store.stamps(), index.store.made.file_rules
-    given = (MemoryFolder(root, extra_paths_of(root, Path(index.store.name)), rules), *sources)
-    there = listed(given)
+        known, rules = index.store.stamps(), index.store.provenance.file_rules
+    sources_now = (MemoryFolder(root, extra_paths_of(root, Path(index.store.name)), rules), *sources)
+    there = listed(sources_now)
     changed = [path for path, (_, look) in there.items() if path in known and known[path].look != look]
     new = [path for path, (source, _) in there.items() if path not in known and _is_usable(source, path)]
-    return sorted([*changed, *new, *_missing(there, known, given)])
+    return sorted([*changed, *new, *_missing(there, known, sources_now)])
 
 
 def _is_usable(source: DocumentSource, path: str) -> bool:
@@ -267,7 +267,7 @@ class Work:
     summary: Summary = field(default_factory=Summary)
     gone: list[str] = field(default_factory=list)
 
-    def kept(self) -> str:
+    def progress_text(self) -> str:
         """What stays after Ctrl-C, for the user."""
         searches = "There is no index to search yet." if self.first else "The index can be searched."
         vectors = f"{count} vectors are" if (count := self.summary.embedded) != 1 else "1 vector is"
@@ -276,13 +276,13 @@ class Work:
             "  Run the same command again to go on: it embeds only what is missing."
         )
 
-    def in_the_sizes_of(self, made: Settings) -> Work:
+    def in_the_sizes_of(self, settings: Settings) -> Work:
         """This run with the chunk sizes of the index, if the caller has left them open."""
-        sizes = sizes_in(made.chunker) if self.options.leaves_sizes_open else None
+        sizes = sizes_in(settings.chunker) if self.options.leaves_sizes_open else None
         if sizes is None:
             return self
         chunker = resized(self.indexing.chunker, sizes)
-        if chunker.name != made.chunker:
+        if chunker.name != settings.chunker:
             return self
         return replace(
             self,
@@ -323,7 +323,7 @@ def _update(location: IndexLocation, work: Work) -> None:
         check_same(store, work.settings)
         known = store.stamps()
         _check_extra(location, known, work)
-        store.made.describe(folder=store.made.folder or work.chosen.memory)
+        store.provenance.describe(folder=store.provenance.folder or work.chosen.memory)
         plan = _planned(work, known, staged)
         remember(Path(location.name), work.chosen)
         _carry_out(plan, work, store)
@@ -331,10 +331,10 @@ def _update(location: IndexLocation, work: Work) -> None:
 
 def _check_extra(location: IndexLocation, known: Mapping[str, Stamp], work: Work) -> None:
     """Raises InputError when the index has notes beside the memory and nobody says where they come from."""
-    beside = [one for one, stamp in known.items() if stamp.source == SOURCE and one.startswith("../")]
-    if beside and not work.chosen.extra and work.options.extra is None:
+    extra = [one for one, stamp in known.items() if stamp.source == SOURCE and one.startswith("../")]
+    if extra and not work.chosen.extra and work.options.extra is None:
         raise InputError(
-            f"The index {location.name} has notes beside the memory (first: {min(beside)}), and the extra "
+            f"The index {location.name} has notes beside the memory (first: {min(extra)}), and the extra "
             "paths that they come from are not known here.",
             "Give the paths again with --extra PATH, or leave these notes out with --rebuild.",
         )
@@ -346,7 +346,7 @@ def _rebuild(location: IndexLocation, work: Work) -> None:
         staged = Staged(file)
         plan = _planned(work, {}, staged)
         with location.rebuilding(work.settings) as store:
-            store.made.describe(folder=work.chosen.memory)
+            store.provenance.describe(folder=work.chosen.memory)
             _carry_out(plan, work, store)
             remember(Path(location.name), work.chosen)
 
@@ -404,7 +404,7 @@ def _carry_out(plan: Plan, work: Work, store: IndexStore) -> None:
     summary, stored = work.summary, 0
     known = store.known_vectors
     known.source = work.vector_source or known.source or next(iter(SHIPPED_VECTORS.values()), None)
-    store.made.describe(
+    store.provenance.describe(
         file_rules=work.indexing.rules, ties_by_row=work.indexing.ties_by_row, indexed_as=work.indexing.name
     )
     if plan.touched:
@@ -414,7 +414,7 @@ def _carry_out(plan: Plan, work: Work, store: IndexStore) -> None:
         for group in _groups(cuts, cached_embedding.texts_in_flight(work.embedder)):
             vectors = _vectors(group, work, store)
             with store.writing():
-                store.made.describe(vectors_later=bool(summary.later))
+                store.provenance.describe(vectors_later=bool(summary.later))
                 for document, passages in group:
                     store.replace(document, passages, [vectors[p.hash] for p in passages])
             for document, passages in group:

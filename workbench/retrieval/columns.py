@@ -265,10 +265,10 @@ class ColumnStage(PlainStage):
         Its numbers have `digits` digits, or as many more as the text needs to come to the output within 1 %:
         the difference of two numbers that agree in four digits would be 0.
         """
-        made = expression(self.formula(Names(columns))).in_row(columns, row)
-        value = made.value
-        enough = next((one for one in range(digits, EXACT) if _agrees(made.printed(one), value)), EXACT)
-        return replace(made, digits=enough)
+        in_row = expression(self.formula(Names(columns))).in_row(columns, row)
+        value = in_row.value
+        enough = next((one for one in range(digits, EXACT) if _agrees(in_row.printed(one), value)), EXACT)
+        return replace(in_row, digits=enough)
 
 
 def _agrees(printed: float, value: float) -> bool:
@@ -312,8 +312,8 @@ def _in_flow(stage: Any) -> str:
     if not is_dataclass(stage):
         return type(stage).__name__
     every = {one.name: getattr(stage, one.name) for one in fields(stage) if one.repr}
-    told = parameters(stage) | {name: one for name, one in every.items() if one and isinstance(one, tuple)}
-    values = ", ".join(f"{name}={_value_text(value)}" for name, value in told.items())
+    shown = parameters(stage) | {name: one for name, one in every.items() if one and isinstance(one, tuple)}
+    values = ", ".join(f"{name}={_value_text(value)}" for name, value in shown.items())
     return f"{type(stage).__name__}({values})" if values else type(stage).__name__
 
 

@@ -47,8 +47,8 @@ class Verdict:
         """The chunk with its fate, its rank in each leg, its formulas, and what each cut-off stage did."""
         lines = [one.line(trace.legs[one.leg].asked) for one in self.leg_ranks]
         if self.candidate is not None:
-            made = steps(trace, trace.chunks.index(self.chunk))
-            lines += [line for step in made for line in step.lines(trace.names)]
+            computed = steps(trace, trace.chunks.index(self.chunk))
+            lines += [line for step in computed for line in step.lines(trace.names)]
             lines += decision_lines(trace, self.candidate)
         if self.chunk.read_share < 1:
             lines.append(f"the model read {self.chunk.read_share:.0%} of this chunk")
@@ -69,13 +69,13 @@ class Verdict:
     def as_json(self, trace: Trace) -> dict[str, Any]:
         """The chunk with its fate, formulas and ranks; `trace` is that of the search."""
         chunk, found = self.chunk, self.candidate
-        made = steps(trace, trace.chunks.index(chunk)) if found else ()
+        computed = steps(trace, trace.chunks.index(chunk)) if found else ()
         return {
             "path": chunk.path, "start_line": chunk.start_line, "end_line": chunk.end_line,
             "fate": self.fate.value,
             "dropped": found.drop.as_json() if found and found.drop else None,
             "candidate": found.as_json() if found else None,
-            "formulas": {step.column: f"{step.formula}" for step in made},
+            "formulas": {step.column: f"{step.formula}" for step in computed},
             "legs": [_rank_data(one) for one in self.leg_ranks],
             "read_share": chunk.read_share,
         }  # fmt: skip
@@ -131,8 +131,8 @@ class Explanation(Shown):
             return f"Returned: file {paths.index(self.target) + 1} of {len(paths)} in the answer."
         drop = best.candidate.drop
         missed = " and ".join(map(str, drop.misses))
-        told = [f"Not returned: the {stage_name(drop.stage)} drops it, {missed}."]
-        return " ".join([*told, *missing_parts(self.trace, best)])
+        sentences = [f"Not returned: the {stage_name(drop.stage)} drops it, {missed}."]
+        return " ".join([*sentences, *missing_parts(self.trace, best)])
 
     def view(self) -> list[Part]:
         """The headline, the way of the best chunk through the stages, and folded every number of the best."""
@@ -151,8 +151,8 @@ class Explanation(Shown):
         parts.append(best.chunk.location)
         parts += [hanging(one_line(f"  {line}")) for line in best.way(self.trace)]
         if others:
-            told = ", ".join(f"{count} {fate}" for fate, count in others.items())
-            parts.append(hanging(f"Other chunks of the file: {told}."))
+            fates = ", ".join(f"{count} {fate}" for fate, count in others.items())
+            parts.append(hanging(f"Other chunks of the file: {fates}."))
         parts += self.trace.cautions
         return [*parts, Fold("Every number of its best chunks", self.details())]
 
@@ -212,15 +212,15 @@ def _beyond_text(one: LegRank, scope: str) -> str:
     """Why a leg that lists a chunk does not bring it; with a scope, what this left of the first ones."""
     if not scope:
         return f"rank {one.rank} in the {one.leg} leg, which brings {one.depth}"
-    looks = f"the {one.leg} leg looks at its first {counted(one.depth, 'chunk')}"
-    return f"{looks}, {one.passing} of them in {scope}, and this one has rank {one.rank}"
+    looked_at = f"the {one.leg} leg looks at its first {counted(one.depth, 'chunk')}"
+    return f"{looked_at}, {one.passing} of them in {scope}, and this one has rank {one.rank}"
 
 
 def missing_parts(trace: Trace, verdict: Verdict) -> list[str]:
     """A sentence for each leg that did not bring a candidate, with the share of the score that is missing."""
     row = trace.chunks.index(verdict.chunk)
     fusion = next((stage for stage in trace.stages if isinstance(stage, WeightedSum)), None)
-    told = []
+    sentences = []
     for one in verdict.leg_ranks:
         if one.brought:
             continue
@@ -228,8 +228,8 @@ def missing_parts(trace: Trace, verdict: Verdict) -> list[str]:
         why = f"The {one.leg} leg does not bring it." if leg.hits.rows.size else trace.empty_leg(leg)
         absent = column is not None and math.isnan(column[row])
         share = fusion.share(one.leg) if fusion is not None and absent else 0
-        told.append(f"{why[:-1]}, so {100 * share:.0f} % of the score is missing." if share else why)
-    return told
+        sentences.append(f"{why[:-1]}, so {100 * share:.0f} % of the score is missing." if share else why)
+    return sentences
 
 
 def _never_indexed_line(target: str) -> str:
@@ -331,13 +331,13 @@ def steps(trace: Trace, row: int, digits: int = 4) -> list[Step]:
     Each formula uses the columns as they were when its stage ran. Raises InputError if a formula does not
     give the number that its stage computed, rather than print a false explanation.
     """
-    made = []
+    computed = []
     for stage, moment in zip(trace.stages, trace.moments, strict=False):
         if isinstance(stage, ColumnStage) and not np.isnan(moment.columns[stage.output][row]):
             formula = stage.in_row(moment.columns, row, digits)
             _check_value(stage, formula.value, float(moment.columns[stage.output][row]))
-            made.append(Step(stage.output, formula))
-    return made
+            computed.append(Step(stage.output, formula))
+    return computed
 
 
 def _check_value(stage: ColumnStage, value: float, computed: float) -> None:

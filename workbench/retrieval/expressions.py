@@ -80,8 +80,10 @@ class Expression(NDArrayOperatorsMixin):
         name = ufunc.__name__
         if method != "__call__" or name not in OPERATIONS:
             raise FormulaError(f"np.{name}" + ("" if method == "__call__" else f".{method}"))
-        given = tuple(map(expression, inputs))
-        return Expression(name, given, self.guards, name in CONDITIONS or all(one.plain for one in given))
+        operands = tuple(map(expression, inputs))
+        return Expression(
+            name, operands, self.guards, name in CONDITIONS or all(one.plain for one in operands)
+        )
 
     def __array_function__(self, function: Any, _: Any, args: Any, keywords: Any) -> Expression:
         if function is not np.where or len(args) != 3 or keywords:
@@ -132,13 +134,15 @@ class Expression(NDArrayOperatorsMixin):
         with np.errstate(all="ignore"):
             return self._in_row(columns, row, {})
 
-    def _in_row(self, columns: Mapping[str, Floats], row: int, made: dict[int, Expression]) -> Expression:
-        """As `in_row`. `made` are the parts that are done, since a part can stand in several places."""
-        if id(self) not in made:
-            made[id(self)] = self._of_numbers(columns, row, made)
-        return made[id(self)]
+    def _in_row(self, columns: Mapping[str, Floats], row: int, known: dict[int, Expression]) -> Expression:
+        """As `in_row`. `known` are the parts that are done, since a part can stand in several places."""
+        if id(self) not in known:
+            known[id(self)] = self._of_numbers(columns, row, known)
+        return known[id(self)]
 
-    def _of_numbers(self, columns: Mapping[str, Floats], row: int, made: dict[int, Expression]) -> Expression:
+    def _of_numbers(
+        self, columns: Mapping[str, Floats], row: int, known: dict[int, Expression]
+    ) -> Expression:
         if self.operation in NUMBERS:
             return self
         if self.operation in READING:
@@ -146,10 +150,10 @@ class Expression(NDArrayOperatorsMixin):
             return Expression("number", (self._read(columns, row),), read_from=(*statistic, self.inputs[-1]))
         if self.operation == "where":
             condition, yes, no = self.inputs
-            taken = yes if condition._in_row(columns, row, made)._computed(None) else no
-            chosen: Expression = taken._in_row(columns, row, made)
+            taken = yes if condition._in_row(columns, row, known)._computed(None) else no
+            chosen: Expression = taken._in_row(columns, row, known)
             return constant(chosen.inputs[-1]) if chosen.plain and not self.plain else chosen
-        inputs = tuple(one._in_row(columns, row, made) for one in self.inputs)
+        inputs = tuple(one._in_row(columns, row, known) for one in self.inputs)
         computed = Expression(self.operation, inputs)
         return Expression("number", (computed._computed(None),), plain=True) if self.plain else computed
 

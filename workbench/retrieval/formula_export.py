@@ -52,8 +52,8 @@ def step(_: Any, __: Names) -> dict[str, Any] | None:
 def _column(stage: ColumnStage, of: Names) -> dict[str, Any] | None:
     if not _inherits(stage, ColumnStage, "run", "computed"):
         return None
-    made = stage.formula(of)
-    return {"column": stage.output, "formula": as_data(made), "present": stage.present}
+    formula = stage.formula(of)
+    return {"column": stage.output, "formula": as_data(formula), "present": stage.present}
 
 
 @step.register
@@ -175,40 +175,40 @@ def _names(data: Any, kind: str) -> set[str]:
 def read_columns(steps: list[dict[str, Any]]) -> set[str]:
     """The columns that the steps read, and do not compute themselves."""
     computed = {one.get("column") for one in steps}
-    told = [{one.get("by"), one.get("present"), *one.get("ties", ())} for one in steps]
-    return _names(steps, "column").union(*told) - computed - {None}
+    read = [{one.get("by"), one.get("present"), *one.get("ties", ())} for one in steps]
+    return _names(steps, "column").union(*read) - computed - {None}
 
 
-def exported_trace(trace: Trace, made: Mapping[str, Any]) -> dict[str, Any]:
+def exported_trace(trace: Trace, pipeline_data: Mapping[str, Any]) -> dict[str, Any]:
     """A trace as data for the steps of `written`: the columns that they read and the ranks, null for absent.
 
     A column with one number for all candidates is that number.
 
     `ties` orders the candidates by chunk id, and `files` are their files. `recorded` has the order and the
-    drops after each stage that is only recorded and has changed one of them. `kept` are the rows: of a trace
+    drops after each stage that is only recorded and has changed one of them. `rows` are the rows: of a trace
     with more than MOST, the best ones, with every column; `cut` is then the number that there were.
     """
-    steps, cut = made["steps"], len(trace.chunks) > MOST
-    kept = np.sort(trace.order[:MOST]).tolist()
+    steps, cut = pipeline_data["steps"], len(trace.chunks) > MOST
+    rows = np.sort(trace.order[:MOST]).tolist()
     computed = {one["column"] for one in steps if cut and "column" in one}
     ranks = {f"{leg}_rank" for leg in trace.legs}
     read = sorted((read_columns(steps) | computed | ranks) & trace.columns.keys())
     recorded = {
         str(number): after
         for number, one in enumerate(steps)
-        if "recorded" in one and (after := _after(trace, steps, one["slot"], kept))
+        if "recorded" in one and (after := _after(trace, steps, one["slot"], rows))
     }
-    chunks = [trace.chunks[row] for row in kept]
+    chunks = [trace.chunks[row] for row in rows]
     spots = (
         [f"{one.source} {one.location}" for one in chunks] if any("rescued" in one for one in steps) else []
     )
     return {
         "question": trace.question,
-        "columns": {name: _numbers(trace.columns[name][kept]) for name in read},
-        "ties": np.argsort(np.argsort(trace.ids[kept])).tolist(),
+        "columns": {name: _numbers(trace.columns[name][rows]) for name in read},
+        "ties": np.argsort(np.argsort(trace.ids[rows])).tolist(),
         "files": [one.path for one in chunks],
         "recorded": recorded,
-        "kept": kept,
+        "kept": rows,
         "cut": len(trace.chunks) * cut,
         "spots": spots,
     }
@@ -220,7 +220,7 @@ def _numbers(column: Floats) -> Any:
     return numbers[0] if len(set(numbers)) == 1 else numbers
 
 
-def _after(trace: Trace, steps: list[dict[str, Any]], slot: str, kept: list[int]) -> dict[str, Any] | None:
+def _after(trace: Trace, steps: list[dict[str, Any]], slot: str, rows: list[int]) -> dict[str, Any] | None:
     """The order and the drops after a step; None if it has changed neither."""
     slots = [stage.slot for stage in trace.stages]
     number = slots.index(slot)
@@ -230,5 +230,5 @@ def _after(trace: Trace, steps: list[dict[str, Any]], slot: str, kept: list[int]
     if np.array_equal(before.order, after.order) and np.array_equal(before.dropped, after.dropped):
         return None
     numbers = {slots.index(one["slot"]): n for n, one in enumerate(steps) if one["slot"] in slots}
-    order = [kept.index(one) for one in after.order.tolist() if one in kept]
-    return {"order": order, "dropped": [numbers.get(one, KEPT) for one in after.dropped[kept].tolist()]}
+    order = [rows.index(one) for one in after.order.tolist() if one in rows]
+    return {"order": order, "dropped": [numbers.get(one, KEPT) for one in after.dropped[rows].tolist()]}

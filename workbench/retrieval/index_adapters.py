@@ -16,7 +16,7 @@ from workbench.contracts import Index, Layout
 from workbench.memory.sources import Indexing
 from workbench.records import Chunk, Document, Hits, Query, Rows, Vector
 
-Made = TypeVar("Made")
+AdapterT = TypeVar("AdapterT")
 Adapter = TypeVar("Adapter", bound=Index)
 
 
@@ -91,7 +91,7 @@ _KEPT: dict[int, dict[Hashable, tuple[int, Any]]] = {}
 """What has been built, and for which generation, by the identity of the index; forgotten with the index."""
 
 
-def memoized(index: Index, key: Hashable, make: Callable[[], Made]) -> Made:
+def memoized(index: Index, key: Hashable, make: Callable[[], AdapterT]) -> AdapterT:
     """The result of `make`, computed once for each generation of the innermost index.
 
     The result must not refer to that index.
@@ -103,8 +103,8 @@ def memoized(index: Index, key: Hashable, make: Callable[[], Made]) -> Made:
     known = _KEPT[id(index)]
     if key not in known or known[key][0] != generation:
         known[key] = generation, make()
-    made: Made = known[key][1]
-    return made
+    adapter: AdapterT = known[key][1]
+    return adapter
 
 
 Answer = TypeVar("Answer")

@@ -58,9 +58,9 @@ MOST_WORDS = 10
 
 def _some_words(words: Sequence[str]) -> str:
     """The words in quotes, the first of many; empty for none."""
-    told = ", ".join(f"“{word}”" for word in words[:MOST_WORDS])
+    quoted = ", ".join(f"“{word}”" for word in words[:MOST_WORDS])
     rest = len(words) - MOST_WORDS
-    return f"{told} and {counted(rest, 'other word')}" if rest > 0 else told
+    return f"{quoted} and {counted(rest, 'other word')}" if rest > 0 else quoted
 
 
 @dataclass(frozen=True)

@@ -339,11 +339,11 @@ def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not math.isnan(value)
 
 
-def check_pipeline(given: object) -> None:
+def check_pipeline(value: object) -> None:
     """Raises InputError for what is not a pipeline, such as the name of one."""
-    if not isinstance(given, Pipeline):
+    if not isinstance(value, Pipeline):
         raise InputError(
-            f"{given!r} is not a pipeline.", "workbench.system(name) gives the one of that name."
+            f"{value!r} is not a pipeline.", "workbench.system(name) gives the one of that name."
         )
 
 

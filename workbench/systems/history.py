@@ -18,15 +18,15 @@ from workbench.systems.catalogue import SYSTEMS
 def _modules(names: Iterable[str] | None = None) -> Iterator[ModuleType]:
     """The modules that define systems and their changes; those of the systems of these names alone."""
     wanted = set(SYSTEMS) if names is None else set(names)
-    own = [one for one in (openclaw, tutorial) if wanted & {made.name for made in one.PIPELINES}]
+    own = [one for one in (openclaw, tutorial) if wanted & {pipeline.name for pipeline in one.PIPELINES}]
     yield from (*own, *SYSTEMS.modules(wanted))
 
 
 def changes() -> list[Change]:
     """Every named change: those that the systems are made of, and the optional ones beside them."""
-    beside = [one for module in _modules() for one in vars(module).values() if isinstance(one, Change)]
-    made = [change for pipeline in SYSTEMS.values() for change in pipeline.changes]
-    return list(dict.fromkeys([*beside, *made]))
+    standalone = [one for module in _modules() for one in vars(module).values() if isinstance(one, Change)]
+    shipped = [change for pipeline in SYSTEMS.values() for change in pipeline.changes]
+    return list(dict.fromkeys([*standalone, *shipped]))
 
 
 def changes_of(name: str) -> dict[str, Change]:
@@ -36,9 +36,11 @@ def changes_of(name: str) -> dict[str, Change]:
     """
     family = name.partition("-")[0]
     alike = [one for one in SYSTEMS if one.partition("-")[0] == family]
-    made = [change for one in alike for change in SYSTEMS[one].changes]
-    beside = [one for module in _modules(alike) for one in vars(module).values() if isinstance(one, Change)]
-    return {one.name: one for one in reversed([*beside, *made])}
+    shipped = [change for one in alike for change in SYSTEMS[one].changes]
+    standalone = [
+        one for module in _modules(alike) for one in vars(module).values() if isinstance(one, Change)
+    ]
+    return {one.name: one for one in reversed([*standalone, *shipped])}
 
 
 def where_is(stage: Stage) -> tuple[str, str]:
@@ -65,11 +67,11 @@ class History:
         self._data = load_data(module)
         self._notes = {**notes, **self._data.get("notes", {})}
 
-    def _source(self, release: str, told: dict[str, str]) -> Source:
-        repository = told.get("repository", self._data.get("repository", ""))
-        note = told.get("note", "").format(**self._notes)
-        location = told.get("place", self._data.get("place", ""))
-        return Source(repository, release, location, told.get("issue", ""), note)
+    def _source(self, release: str, row: dict[str, str]) -> Source:
+        repository = row.get("repository", self._data.get("repository", ""))
+        note = row.get("note", "").format(**self._notes)
+        location = row.get("place", self._data.get("place", ""))
+        return Source(repository, release, location, row.get("issue", ""), note)
 
     def release(self, name: str, variant: str = "") -> Source:
         """Where a release can be checked, or a variant of it: the file has it as `2026.9.6-trigram`."""
@@ -77,8 +79,8 @@ class History:
 
     def change(self, release: str, name: str, stage: Stage) -> Change:
         """The named change of a release, which puts this stage into its slot."""
-        told = self._data["changes"][release][name]
-        return Change(name, stage, told["why"], self._source(release, told), told.get("before", ""))
+        row = self._data["changes"][release][name]
+        return Change(name, stage, row["why"], self._source(release, row), row.get("before", ""))
 
 
 @dataclass(frozen=True)

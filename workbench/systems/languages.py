@@ -65,17 +65,17 @@ def with_keys_of_any_language(
     Raises InputError for a key that fits none of the pipelines, unless `leave_out`, and for a value that
     cannot be used.
     """
-    made, others = list(pipelines), []
+    current, others = list(pipelines), []
     for setting in settings:
         language = next((one for one in LANGUAGES.values() if one.key_of(setting)), None)
         if language is None:
             others.append(setting)
             continue
-        changed = [language.with_setting(one, setting) for one in made]
-        if made and not leave_out and not any(changed):
+        changed = [language.with_setting(one, setting) for one in current]
+        if current and not leave_out and not any(changed):
             raise InputError(
-                f"{made[0].name} has no stage that {language.key_of(setting)} sets.",
-                f"See its stages: workbench show {made[0].name.partition('@')[0]}",
+                f"{current[0].name} has no stage that {language.key_of(setting)} sets.",
+                f"See its stages: workbench show {current[0].name.partition('@')[0]}",
             )
-        made = [new or old for new, old in zip(changed, made, strict=True)]
-    return made, others
+        current = [new or old for new, old in zip(changed, current, strict=True)]
+    return current, others

@@ -33,17 +33,19 @@ class ConfiguredSum(WeightedSum):
     @property
     def weights(self) -> dict[str, float]:
         """The weights that OpenClaw uses, by leg."""
-        given = super().weights
-        total = sum(given.values())
-        return {leg: weight / total for leg, weight in given.items()} if total else given | DEFAULT_WEIGHTS
+        weights = super().weights
+        total = sum(weights.values())
+        return (
+            {leg: weight / total for leg, weight in weights.items()} if total else weights | DEFAULT_WEIGHTS
+        )
 
     @property
     def remark(self) -> str | None:
-        given, used = super().weights, self.weights
-        if used == given:
+        weights, used = super().weights, self.weights
+        if used == weights:
             return None
         return (
-            f"The weights {' and '.join(f'{one:g}' for one in given.values())} do not sum to 1; "
+            f"The weights {' and '.join(f'{one:g}' for one in weights.values())} do not sum to 1; "
             f"OpenClaw uses {' and '.join(f'{one:.4g}' for one in used.values())}."
         )
 

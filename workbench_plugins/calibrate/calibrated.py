@@ -49,11 +49,11 @@ class Point(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Made:
+class LabelComparison:
     """Made labels against those by hand: how many of each the system answers at the chosen thresholds."""
 
     how: str
-    made: Share
+    synthetic: Share
     by_hand: Share
 
     @property
@@ -61,7 +61,7 @@ class Made:
         """The probability of a difference of this size if both kinds were alike (Fisher's exact test)."""
         from scipy.stats import fisher_exact
 
-        table = np.array([[one.hits, one.n - one.hits] for one in (self.made, self.by_hand)])
+        table = np.array([[one.hits, one.n - one.hits] for one in (self.synthetic, self.by_hand)])
         return float(fisher_exact(table).pvalue)
 
 
@@ -85,7 +85,7 @@ class Calibrated(Shown):
     before: Share
     change: Paired | None
     curve: tuple[Point, ...]
-    made: Made | None = None
+    made: LabelComparison | None = None
 
     @property
     def bound(self) -> float:
@@ -191,7 +191,7 @@ class Calibrated(Shown):
         """The figures for `--json`."""
         made = self.made and {
             "how": self.made.how,
-            "answered": _shown(self.made.made),
+            "answered": _shown(self.made.synthetic),
             "by_hand": _shown(self.made.by_hand),
             "p": self.made.p,
         }
@@ -254,18 +254,18 @@ def _share_text(share: Share) -> str:
     return f"{share.hits} of {share.n} ({low:.0%} to {high:.0%})"
 
 
-def _compared(made: Made) -> str:
+def _compared(labels: LabelComparison) -> str:
     """What made labels say about those by hand."""
-    if not made.by_hand.n:
-        return f"Made by {made.how}: no question without an answer was written by hand to compare with."
+    if not labels.by_hand.n:
+        return f"Made by {labels.how}: no question without an answer was written by hand to compare with."
     told = (
         "they differ, so do not take the promise for questions of people"
-        if made.p < LEVEL
+        if labels.p < LEVEL
         else "too few questions to tell them apart"
     )
     return (
-        f"Made by {made.how}: {_share_text(made.made)} get an answer; of those written by hand "
-        f"{_share_text(made.by_hand)}; {told} (Fisher's exact p = {made.p:.2g})."
+        f"Made by {labels.how}: {_share_text(labels.synthetic)} get an answer; of those written by hand "
+        f"{_share_text(labels.by_hand)}; {told} (Fisher's exact p = {labels.p:.2g})."
     )
 
 
@@ -301,7 +301,9 @@ def calibrated(
     )
     compared = None
     if made is not None:
-        compared = Made(made.how, _answered(floored, silent, values), _answered(floored, by_hand, values))
+        compared = LabelComparison(
+            made.how, _answered(floored, silent, values), _answered(floored, by_hand, values)
+        )
     return Calibrated(
         asked=asked,
         pipeline=floored.at(values),

@@ -61,7 +61,7 @@ def model_of(index: Index) -> str:
 def memory_of(index: Index) -> str:
     """The folder of the memory, or the name of an index that knows no folder."""
     inner = innermost(index)
-    return (isinstance(inner, MemoryIndex) and inner.store.made.folder) or inner.name
+    return (isinstance(inner, MemoryIndex) and inner.store.provenance.folder) or inner.name
 
 
 def calibration_of(found: Calibrated, index: Index, on: str, rerank: str = "") -> Calibration:

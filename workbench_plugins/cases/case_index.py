@@ -76,7 +76,7 @@ def opened_memory(case: Case, folder: Path | None = None) -> Iterator[MemoryInde
     model = case.model
     settings = Settings(model.name, model.revision, model.dimensions, chunker.name)
     with Store.create(Path(":memory:"), settings) as store:
-        store.made.describe(ties_by_row=case.memory.ties == "stored order")
+        store.provenance.describe(ties_by_row=case.memory.ties == "stored order")
         index = MemoryIndex(store, embedder)
         if case.memory.annotations == "stored" and has_feature("openclaw"):
             from workbench_plugins.openclaw.release_indexing import Annotations

@@ -167,7 +167,7 @@ def carried(
         notes=notes,
         annotations="stored" if annotations else "read",
         chunker=named,
-        ties="stored order" if store is not None and store.made.ties_by_row else "chunk id",
+        ties="stored order" if store is not None and store.provenance.ties_by_row else "chunk id",
     )
     axes = inner.embedder.axes if isinstance(inner.embedder, ToyEmbedder) else None
     model = CaseModel(
@@ -211,7 +211,7 @@ def _chunker(store: IndexStore | None) -> tuple[Chunker, CaseChunker]:
     It is the default one for another chunker, whose passages are then written.
     """
     name = store.settings.chunker if store else ""
-    release = store.made.indexed_as if store else ""
+    release = store.provenance.indexed_as if store else ""
     if release in INDEXINGS and INDEXINGS[release].chunker.name == name:
         return INDEXINGS[release].chunker, CaseChunker(release=release)
     sizes = sizes_in(name)

@@ -17,7 +17,7 @@ from workbench.errors import InputError
 from workbench.records import Floats, Shown
 from workbench.safe_text import counted
 from workbench.tables import Block, Line, Part
-from workbench_plugins.decode.formulas import Formula, Made, all_formulas
+from workbench_plugins.decode.formulas import Formula, Reachable, all_formulas
 from workbench_plugins.decode.printed import Printed, printed
 
 CHANCE = 0.05
@@ -147,9 +147,9 @@ def decode(numbers: Sequence[str], beside: Sequence[str] = ()) -> Decoded:
 
 def _distinct(
     formulas: Sequence[Formula], inputs: Sequence[Sequence[Printed]]
-) -> list[tuple[list[Made], list[Formula]]]:
+) -> list[tuple[list[Reachable], list[Formula]]]:
     """What the formulas make of the inputs of each number; those that make the same numbers are one."""
-    found: dict[tuple[bytes, ...], tuple[list[Made], list[Formula]]] = {}
+    found: dict[tuple[bytes, ...], tuple[list[Reachable], list[Formula]]] = {}
     for formula in formulas:
         made = [formula.make(some) for some in inputs]
         alike = tuple(np.round([one.low, one.high], 12).tobytes() for one in made)
@@ -163,7 +163,7 @@ def decode_each(numbers: Sequence[str], beside: Sequence[str] = ()) -> Iterator[
         yield decode([number], [*beside, *(one for one in numbers if one != number)])
 
 
-def cheapest(number: Printed, made: Made) -> tuple[float, Way | None]:
+def cheapest(number: Printed, made: Reachable) -> tuple[float, Way | None]:
     """The simplest way to this number, with its cost; infinity and None if there is none."""
     room = number.half * (1 + ROUNDING)
     fitting = (made.low <= number.value + room) & (made.high >= number.value - room)
@@ -174,7 +174,7 @@ def cheapest(number: Printed, made: Made) -> tuple[float, Way | None]:
     return float(made.cost[best]), Way(number.text, made.texts(best), nearest - number.value)
 
 
-def _chance(asked: Sequence[Printed], made: Sequence[Sequence[Made]], cost: float) -> float:
+def _chance(asked: Sequence[Printed], made: Sequence[Sequence[Reachable]], cost: float) -> float:
     """How many formulas are expected to make random numbers with these digits, at this cost or less.
 
     A random number has as many decimals as the printed one, and the same power of ten.
@@ -185,7 +185,7 @@ def _chance(asked: Sequence[Printed], made: Sequence[Sequence[Made]], cost: floa
     return float(shares.prod(axis=1).sum())
 
 
-def _share(number: Printed, made: Made, cost: float) -> float:
+def _share(number: Printed, made: Reachable, cost: float) -> float:
     """The share of the numbers with these digits that a formula makes, at this cost or less."""
     least, most = _decade(number)
     sign = -1.0 if number.value < 0 else 1.0

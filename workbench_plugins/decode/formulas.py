@@ -35,8 +35,8 @@ UNUSED = 4.0
 
 
 @dataclass(frozen=True)
-class Made:
-    """The numbers that one formula makes: one array element for each way to fill it in.
+class Reachable:
+    """The numbers that one formula can give: one array element for each way to fill it in.
 
     `low` and `high` enclose the number, since the printed inputs are rounded. `cost` says how far-fetched a
     way is: the product of its ranks, doubled for each further list or input. `texts` gives a way in words.
@@ -58,12 +58,12 @@ class Formula:
 
     name: str
     used_by: tuple[str, ...]
-    make: Callable[[Sequence[Printed]], Made]
+    make: Callable[[Sequence[Printed]], Reachable]
     of_ranks: bool = False
     fuses: bool = False
 
 
-NOTHING = Made(np.empty(0), np.empty(0), np.empty(0), str)
+NOTHING = Reachable(np.empty(0), np.empty(0), np.empty(0), str)
 
 
 def all_formulas(more_lists: bool = True) -> list[Formula]:
@@ -156,19 +156,19 @@ def _rank_formulas(more_lists: bool) -> Iterator[Formula]:
         yield Formula(description(stage), used, _always(ways), of_ranks=True, fuses=True)
 
 
-def _always(ways: Made) -> Callable[[Sequence[Printed]], Made]:
+def _always(ways: Reachable) -> Callable[[Sequence[Printed]], Reachable]:
     return lambda _: ways
 
 
-def _of_ranks(stage: ColumnStage, rows: Sequence[Row], made: Floats, cost: Floats) -> Made:
+def _of_ranks(stage: ColumnStage, rows: Sequence[Row], made: Floats, cost: Floats) -> Reachable:
     def text(way: int) -> str:
         said = " and ".join(f"{name.removesuffix('_rank')} rank {rank}" for name, rank in rows[way].items())
         return f"{_term(stage, rows[way])}: {said}"
 
-    return Made(made, made, cost, text)
+    return Reachable(made, made, cost, text)
 
 
-def _with_more_lists(stage: ColumnStage, far: float, ways: Made) -> Made:
+def _with_more_lists(stage: ColumnStage, far: float, ways: Reachable) -> Reachable:
     """These ways of a sum, and those of LISTS lists that all bring a candidate at one rank."""
     more = [(count, rank) for count in LISTS for rank in range(1, DEEPEST_OF_MORE + 1)]
     one = _computed(stage, [{"vector_rank": float(rank)} for _, rank in more])
@@ -183,7 +183,7 @@ def _with_more_lists(stage: ColumnStage, far: float, ways: Made) -> Made:
         return f"{count} × ({term}): rank {rank} in each of {count} lists"
 
     cost = np.concatenate([ways.cost, [far * count * rank for count, rank in more]])
-    return Made(np.append(ways.low, made), np.append(ways.high, made), cost, text)
+    return Reachable(np.append(ways.low, made), np.append(ways.high, made), cost, text)
 
 
 def _term(stage: ColumnStage, row: Row) -> str:
@@ -207,8 +207,8 @@ def _row(names: set[str] | Sequence[str], values: Sequence[float]) -> Row:
     return {**dict(zip(names, values, strict=True)), **ranks}
 
 
-def _of_scores(stage: ColumnStage, names: Sequence[str]) -> Callable[[Sequence[Printed]], Made]:
-    def make(inputs: Sequence[Printed]) -> Made:
+def _of_scores(stage: ColumnStage, names: Sequence[str]) -> Callable[[Sequence[Printed]], Reachable]:
+    def make(inputs: Sequence[Printed]) -> Reachable:
         some = [*inputs[:MOST_INPUTS], None] if len(names) > 1 else inputs[:MOST_INPUTS]
         ways = [way for way in permutations(some, len(names)) if any(way)]
         # A printed bm25 may have lost its sign.
@@ -228,7 +228,7 @@ def _of_scores(stage: ColumnStage, names: Sequence[str]) -> Callable[[Sequence[P
             return _term(stage, _row(names, [_shifted(one, 0) * sign for one in way]))
 
         cost = np.array([2.0 ** (sum(one is not None for one in way) - 1) for way, _ in filled])
-        return Made(np.min(ends, axis=0), np.max(ends, axis=0), cost, text)
+        return Reachable(np.min(ends, axis=0), np.max(ends, axis=0), cost, text)
 
     return make
 
@@ -240,10 +240,12 @@ def _shifted(one: Printed | None, shift: int) -> float:
 # Arithmetic that no system has
 
 
-def _unary(pattern: str, function: Callable[[Any], Any]) -> tuple[str, Callable[[Sequence[Printed]], Made]]:
+def _unary(
+    pattern: str, function: Callable[[Any], Any]
+) -> tuple[str, Callable[[Sequence[Printed]], Reachable]]:
     """A conversion of one number, which stands at `{x}` in the pattern."""
 
-    def make(inputs: Sequence[Printed]) -> Made:
+    def make(inputs: Sequence[Printed]) -> Reachable:
         some = inputs[:MOST_INPUTS]
         with np.errstate(all="ignore"):
             ends = np.array(
@@ -251,7 +253,7 @@ def _unary(pattern: str, function: Callable[[Any], Any]) -> tuple[str, Callable[
             )
         if not some:
             return NOTHING
-        return Made(
+        return Reachable(
             ends.min(axis=0),
             ends.max(axis=0),
             np.full(len(some), UNUSED),
@@ -263,10 +265,10 @@ def _unary(pattern: str, function: Callable[[Any], Any]) -> tuple[str, Callable[
 
 def _several(
     name: str, count: int, function: Callable[..., Any], pattern: str, ordered: bool = False
-) -> tuple[str, Callable[[Sequence[Printed]], Made]]:
+) -> tuple[str, Callable[[Sequence[Printed]], Reachable]]:
     """A formula of `count` printed numbers; `pattern` has a place for each."""
 
-    def make(inputs: Sequence[Printed]) -> Made:
+    def make(inputs: Sequence[Printed]) -> Reachable:
         chosen = permutations if ordered else combinations
         ways = list(chosen(inputs[:MOST_INPUTS], count))
         if not ways:
@@ -274,7 +276,7 @@ def _several(
         ends = np.array(
             [[function(*(one.value + shift * one.half for one in way)) for way in ways] for shift in (-1, 1)]
         )
-        return Made(
+        return Reachable(
             ends.min(axis=0),
             ends.max(axis=0),
             np.full(len(ways), UNUSED * 2.0 ** (count - 1)),

@@ -40,19 +40,19 @@ class Possible(Shown):
 
     system: str
     inputs: str
-    given: tuple[Given, ...]
+    numbers: tuple[Given, ...]
 
     @property
     def all_given(self) -> bool:
         """Whether it gives every number."""
-        return all(one.way for one in self.given)
+        return all(one.way for one in self.numbers)
 
     @property
     def answer(self) -> str:
         """The answer in one sentence."""
         if self.all_given:
             return f"The fusion of {self.system} gives these numbers {self.inputs}."
-        never = ", ".join(one.number for one in self.given if not one.way)
+        never = ", ".join(one.number for one in self.numbers if not one.way)
         return f"The fusion of {self.system} cannot give {never} {self.inputs}: another formula or setting."
 
     def __repr__(self) -> str:
@@ -61,13 +61,13 @@ class Possible(Shown):
 
     def view(self) -> Sequence[Part]:
         """The answer, and for each number the way or the nearest number that can be."""
-        return [Line(self.answer, "bold"), *(Block(str(one), indent=2) for one in self.given)]
+        return [Line(self.answer, "bold"), *(Block(str(one), indent=2) for one in self.numbers)]
 
     def as_json(self) -> dict[str, Any]:
         """The figures as `workbench decode --system NAME --json` prints them."""
         given = [
             {"number": one.number, "way": one.way and one.way.text, "below": one.below, "above": one.above}
-            for one in self.given
+            for one in self.numbers
         ]
         return {"system": self.system, "inputs": self.inputs, "possible": self.all_given, "numbers": given}
 

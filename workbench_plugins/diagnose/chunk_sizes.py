@@ -162,7 +162,7 @@ def _others(
 
 def _release(index: MemoryIndex, name: str, now: ChunkSizes) -> str | None:
     """The release by which the index was made, empty for the workbench's own way; None for another way."""
-    rules = index.store.made.file_rules
+    rules = index.store.provenance.file_rules
     if (name, rules) == (LineChunker(*now).name, GENERAL):
         return ""
     same = (one for one in _sized() if (resized(one.chunker, now).name, one.rules) == (name, rules))
@@ -172,7 +172,7 @@ def _release(index: MemoryIndex, name: str, now: ChunkSizes) -> str | None:
 def _command(index: MemoryIndex, embedder: LocalEmbedder, options: str, release: str) -> str:
     """The command that indexes the memory again, with the model of the index."""
     own = index.root is not None and Path(index.name) == default_index_path(
-        index.root, index.store.made.indexed_as
+        index.root, index.store.provenance.indexed_as
     )
     size = sum(stamp.size for stamp in index.store.stamps().values())
     reading = INDEXINGS[release].reading if release else ""
@@ -222,7 +222,9 @@ def rebuilt(index: MemoryIndex, chunker: Chunker, what: str) -> Iterator[MemoryI
         tempfile.TemporaryDirectory(prefix="workbench-chunks-") as folder,
         Store.create(Path(folder) / "index.sqlite", settings) as store,
     ):
-        store.made.describe(file_rules=own.made.file_rules, ties_by_row=own.made.ties_by_row)
+        store.provenance.describe(
+            file_rules=own.provenance.file_rules, ties_by_row=own.provenance.ties_by_row
+        )
         store.known_vectors.source = own
         fresh = MemoryIndex(store, index.embedder)
         cuts = [(one, _cut(one, chunker)) for one in index.documents()]

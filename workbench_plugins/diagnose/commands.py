@@ -96,10 +96,10 @@ def diagnose(
         "workbench",
         "search",
         " ".join(question.split()),  # a command to paste is one line
-        *where.given,
+        *where.typed,
         "--system",
         configured_name(name),
-        *changes.given,
+        *changes.typed,
     ]
     told = replace(found, command=tuple(command))
     answer(told, as_json, yes=any(one.verified for one in found.fixes), details=details)

@@ -60,8 +60,10 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Check the installation and the index, or what a store holds. Exit code 1 if something is wrong."""
-    held = None if store is None else held_at(store, index_file)
-    findings = examine(store or memory, index_file) if held is None else examine_store(held, notes, model)
+    snapshot = None if store is None else held_at(store, index_file)
+    findings = (
+        examine(store or memory, index_file) if snapshot is None else examine_store(snapshot, notes, model)
+    )
     lines = (f"{'✓' if one.fine else '✗'} {one.what:<22} {one.description}" for one in findings)
     print_output([one.as_json() for one in findings] if as_json else "\n".join(lines), as_json)
     raise typer.Exit(0 if all(one.fine for one in findings) else 1)
@@ -117,10 +119,12 @@ def held_at(store: str, index_path: Path | None = None) -> StoreSnapshot | None:
     return read_store(path)
 
 
-def examine_store(held: StoreSnapshot, notes: Path | None = None, model: str | None = None) -> list[Check]:
+def examine_store(
+    snapshot: StoreSnapshot, notes: Path | None = None, model: str | None = None
+) -> list[Check]:
     """The faults of a store, one check each, and below them what it holds."""
     embedder = None if model is None else embedder_named(model)
-    held = held if notes is None else replace(held, folder=notes)
+    snapshot = snapshot if notes is None else replace(snapshot, folder=notes)
     found = [
         Check(
             one.kind,
@@ -131,11 +135,11 @@ def examine_store(held: StoreSnapshot, notes: Path | None = None, model: str | N
             example=one.example,
             repair=one.repair,
         )
-        for one in faults(held, embedder)
+        for one in faults(snapshot, embedder)
     ]
-    chunks, model_named = counted(len(held.ids), "chunk"), held.model or "no model named"
-    description = f"{held.name}: {held.kind} store, {chunks}, {model_named}"
-    return [*found, Check("store", not found, ". ".join([description, *facts(held)]))]
+    chunks, model_named = counted(len(snapshot.ids), "chunk"), snapshot.model or "no model named"
+    description = f"{snapshot.name}: {snapshot.kind} store, {chunks}, {model_named}"
+    return [*found, Check("store", not found, ". ".join([description, *facts(snapshot)]))]
 
 
 def examine(memory: str | os.PathLike[str], index_path: Path | None = None) -> list[Check]:
@@ -178,14 +182,14 @@ def _memory(memory: str | os.PathLike[str], index_path: Path | None) -> str:
 
 
 def _index(memory: Path, index_path: Path | None) -> str:
-    held = replace(read_store(index_path or default_index_path(memory)), folder=memory)
-    found = faults(held)
+    snapshot = replace(read_store(index_path or default_index_path(memory)), folder=memory)
+    found = faults(snapshot)
     if found:
         first = f"{found[0].description}, {found[0].count:,}"
-        raise InputError(f"The index {held.name}: {first}.", f"See workbench doctor {memory}")
-    files, chunks = counted(len(held.hashes), "file"), counted(len(held.ids), "chunk")
-    made = f"{held.name}: {files}, {chunks}, up to date, made by {held.model} ({held.revision})"
-    return ". ".join([made, *facts(held)])
+        raise InputError(f"The index {snapshot.name}: {first}.", f"See workbench doctor {memory}")
+    files, chunks = counted(len(snapshot.hashes), "file"), counted(len(snapshot.ids), "chunk")
+    made = f"{snapshot.name}: {files}, {chunks}, up to date, made by {snapshot.model} ({snapshot.revision})"
+    return ". ".join([made, *facts(snapshot)])
 
 
 def _indexes() -> str:
@@ -255,7 +259,9 @@ def _info(path: Path) -> IndexInfo:
     try:
         with Store.open(path) as store, store.reading():
             files = len(store.stamps())
-            return IndexInfo(path.name, store.made.folder, size, age, files, indexed_as=store.made.indexed_as)
+            return IndexInfo(
+                path.name, store.provenance.folder, size, age, files, indexed_as=store.provenance.indexed_as
+            )
     except WorkbenchError as error:
         return IndexInfo(path.name, "", size, age, 0, error.problem)
 

@@ -86,41 +86,41 @@ PREFIXES: list[dict[str, str]] = load_data(__file__, "prefixes.toml")["prefix"]
 
 
 def faults(
-    held: StoreSnapshot, embedder: Embedder | None = None, folder: Path | None = None, only: str = ""
+    snapshot: StoreSnapshot, embedder: Embedder | None = None, folder: Path | None = None, only: str = ""
 ) -> list[Fault]:
     """Every fault that a store has, in the order of the checks; with `only`, those of one file.
 
     `embedder` is the model of the store, by default the one that it names or, where it names none, the
     packaged one if the vectors turn out to be its. `folder` is the memory whose files the store should hold.
     """
-    model = embedder or _model(held)
+    model = embedder or _model(snapshot)
     checks: tuple[Iterable[Fault], ...] = (
-        _fault(held, "damaged", "The file itself is damaged", held.problems, len(held.problems)),
-        _files(held, folder or held.folder),
-        _vectors(held),
-        _again(held, model, embedder is not None or bool(held.model), only),
-        _full_text(held),
-        _copies(held),
+        _fault(snapshot, "damaged", "The file itself is damaged", snapshot.problems, len(snapshot.problems)),
+        _files(snapshot, folder or snapshot.folder),
+        _vectors(snapshot),
+        _again(snapshot, model, embedder is not None or bool(snapshot.model), only),
+        _full_text(snapshot),
+        _copies(snapshot),
     )
     every = [fault for check in checks for fault in check]
     return [one for one in every if only in one.which] if only else every
 
 
-def facts(held: StoreSnapshot) -> list[str]:
+def facts(snapshot: StoreSnapshot) -> list[str]:
     """What is no fault but limits answers: pages without checksums, and what was not read, or in part."""
-    found = [] if held.checksums else [NO_CHECKSUMS.format(held.repair)]
-    if held.says_folder and not held.folder:
+    found = [] if snapshot.checksums else [NO_CHECKSUMS.format(snapshot.repair)]
+    if snapshot.says_folder and not snapshot.folder:
         found.append(
-            f"The file names the folder {held.says_folder}, which was not read. If its notes are there, "
+            f"The file names the folder {snapshot.says_folder}, which was not read. If its notes are there, "
             "give it with --notes"
         )
-    if held.folder is not None and held.rules is not None and held.folder.is_dir():
-        extra = extra_paths_of(held.folder, Path(held.name))
-        found += unread_lines(unread_files(held.folder, held.hashes, extra, held.rules))
-    if not held.shares or min(held.shares) >= 1:
+    if snapshot.folder is not None and snapshot.rules is not None and snapshot.folder.is_dir():
+        extra = extra_paths_of(snapshot.folder, Path(snapshot.name))
+        found += unread_lines(unread_files(snapshot.folder, snapshot.hashes, extra, snapshot.rules))
+    if not snapshot.shares or min(snapshot.shares) >= 1:
         return found
-    part = sum(share < 1 for share in held.shares)
-    mean = sum(held.shares) / len(held.shares)
+    part = sum(share < 1 for share in snapshot.shares)
+    mean = sum(snapshot.shares) / len(snapshot.shares)
     return [
         *found,
         f"The model has read {mean:.0%} of a chunk on average, and {counted(part, 'chunk')} only in part. To "
@@ -135,54 +135,58 @@ NO_CHECKSUMS = (
 
 
 def _fault(
-    held: StoreSnapshot, kind: str, description: str, which: Sequence[str], of: int, repair: str = ""
+    snapshot: StoreSnapshot, kind: str, description: str, which: Sequence[str], of: int, repair: str = ""
 ) -> Iterator[Fault]:
     if which:
-        yield Fault(kind, description, tuple(which), of, repair or held.repair)
+        yield Fault(kind, description, tuple(which), of, repair or snapshot.repair)
 
 
-def _row_name(held: StoreSnapshot, row: int) -> str:
-    return held.paths[row] or " ".join(held.texts[row].split())[:60] or held.ids[row]
+def _row_name(snapshot: StoreSnapshot, row: int) -> str:
+    return snapshot.paths[row] or " ".join(snapshot.texts[row].split())[:60] or snapshot.ids[row]
 
 
 # Files
 
 
-def _files(held: StoreSnapshot, folder: Path | None) -> Iterator[Fault]:
+def _files(snapshot: StoreSnapshot, folder: Path | None) -> Iterator[Fault]:
     """Ghosts, files that are not indexed, and stale texts; only of a store whose files are known."""
-    lost = [held.ids[row] for row, path in enumerate(held.paths) if not path]
-    if held.hashes:
-        yield from _fault(held, "ghosts", "Chunks belong to no file", lost, len(held.ids))
+    lost = [snapshot.ids[row] for row, path in enumerate(snapshot.paths) if not path]
+    if snapshot.hashes:
+        yield from _fault(snapshot, "ghosts", "Chunks belong to no file", lost, len(snapshot.ids))
     if folder is None or not folder.is_dir():
         return
-    there = _there(held, folder)
-    named = sorted(held.hashes or {*filter(None, held.paths)})
+    there = _there(snapshot, folder)
+    named = sorted(snapshot.hashes or {*filter(None, snapshot.paths)})
     known = [path for path in named if path in there or _inside(folder, path)]
     texts = {path: _text(folder, path) for path in known}
     gone = {path for path, text in texts.items() if text is None}
-    ghosts = [path for path in held.paths if path in gone] or sorted(gone)
-    repair = held.repair.removesuffix(" --rebuild")
-    yield from _fault(held, "ghosts", "Chunks are left of files that are gone", ghosts, len(held.ids), repair)
+    ghosts = [path for path in snapshot.paths if path in gone] or sorted(gone)
+    repair = snapshot.repair.removesuffix(" --rebuild")
+    yield from _fault(
+        snapshot, "ghosts", "Chunks are left of files that are gone", ghosts, len(snapshot.ids), repair
+    )
     unread = sorted(path for path in there - {*known} if (_text(folder, path) or "").strip())
-    yield from _fault(held, "not indexed", "Files are not in the store", unread, len(there), repair)
+    yield from _fault(snapshot, "not indexed", "Files are not in the store", unread, len(there), repair)
     chunks: dict[str, list[str]] = {}
-    for path, chunk in zip(held.paths, held.texts, strict=True):
+    for path, chunk in zip(snapshot.paths, snapshot.texts, strict=True):
         chunks.setdefault(path, []).append(chunk)
     stale = [
         path
         for path, text in texts.items()
-        if text is not None and _is_stale(held.hashes.get(path), chunks.get(path, ()), text)
+        if text is not None and _is_stale(snapshot.hashes.get(path), chunks.get(path, ()), text)
     ]
-    if held.kind == "ours":  # a change can keep size and time
+    if snapshot.kind == "ours":  # a change can keep size and time
         repair = f"{repair} --verify"
-    yield from _fault(held, "stale", "Files have changed since they were indexed", stale, len(known), repair)
+    yield from _fault(
+        snapshot, "stale", "Files have changed since they were indexed", stale, len(known), repair
+    )
 
 
-def _there(held: StoreSnapshot, folder: Path) -> set[str]:
+def _there(snapshot: StoreSnapshot, folder: Path) -> set[str]:
     """The files of a folder that the store would read."""
-    if held.rules is None:
+    if snapshot.rules is None:
         return {path.relative_to(folder).as_posix() for path in folder.rglob("[!.]*.md")}
-    return set(list_files(folder, extra_paths_of(folder, Path(held.name)), held.rules))
+    return set(list_files(folder, extra_paths_of(folder, Path(snapshot.name)), snapshot.rules))
 
 
 def _inside(folder: Path, path: str) -> tuple[str, ...]:
@@ -217,20 +221,20 @@ def _is_stale(known: str | None, chunks: Iterable[str], text: str) -> bool:
 # Vectors
 
 
-def _vectors(held: StoreSnapshot) -> Iterator[Fault]:
-    if held.model == "fts-only":
+def _vectors(snapshot: StoreSnapshot) -> Iterator[Fault]:
+    if snapshot.model == "fts-only":
         return
-    usual = _usual(held)
-    rows = range(len(held.ids))
-    whole, matrix = _matrix(held)
+    usual = _usual(snapshot)
+    rows = range(len(snapshot.ids))
+    whole, matrix = _matrix(snapshot)
     norms = np.linalg.norm(matrix, axis=1)
     finite = np.isfinite(matrix).all(axis=1)
-    of, out = len(held.ids), set(held.unreachable)
-    missing = [row for row in rows if not held.vectors[row].size and not held.later]
-    other = [row for row in rows if held.vectors[row].size not in (0, usual)]
+    of, out = len(snapshot.ids), set(snapshot.unreachable)
+    missing = [row for row in rows if not snapshot.vectors[row].size and not snapshot.later]
+    other = [row for row in rows if snapshot.vectors[row].size not in (0, usual)]
     broken, zero = whole[~finite], whole[finite & (norms == 0)]
     long = whole[finite & (norms > 0) & (np.abs(norms - 1) > UNIT)]
-    away = [row for row in rows if held.ids[row] in out and held.vectors[row].size]
+    away = [row for row in rows if snapshot.ids[row] in out and snapshot.vectors[row].size]
     for kind, description, which in (
         ("no vector", "Chunks have no vector, so the vector leg cannot find them", missing),
         ("other length", f"Vectors are not {usual:,} numbers long, as the others are", other),
@@ -239,78 +243,80 @@ def _vectors(held: StoreSnapshot) -> Iterator[Fault]:
         ("not unit", "Vectors are not of length 1, so a dot product is no cosine", long.tolist()),
         ("unreachable", "Chunks carry another model's name, and no leg searches them", away),
     ):
-        yield from _fault(held, kind, description, [_row_name(held, row) for row in which], of)
+        yield from _fault(snapshot, kind, description, [_row_name(snapshot, row) for row in which], of)
 
 
-def _usual(held: StoreSnapshot) -> int:
-    sizes = Counter(vector.size for vector in held.vectors if vector.size)
+def _usual(snapshot: StoreSnapshot) -> int:
+    sizes = Counter(vector.size for vector in snapshot.vectors if vector.size)
     return sizes.most_common(1)[0][0] if sizes else 0
 
 
-def _matrix(held: StoreSnapshot) -> tuple[Rows, Vectors]:
+def _matrix(snapshot: StoreSnapshot) -> tuple[Rows, Vectors]:
     """The rows whose vectors have the usual length, and these vectors."""
-    usual = _usual(held)
-    rows = [row for row, vector in enumerate(held.vectors) if vector.size == usual and usual]
-    kept = np.array([held.vectors[row] for row in rows], np.float32).reshape(len(rows), usual)
+    usual = _usual(snapshot)
+    rows = [row for row, vector in enumerate(snapshot.vectors) if vector.size == usual and usual]
+    kept = np.array([snapshot.vectors[row] for row in rows], np.float32).reshape(len(rows), usual)
     return np.array(rows, np.int64), kept
 
 
-def _model(held: StoreSnapshot) -> Embedder | None:
+def _model(snapshot: StoreSnapshot) -> Embedder | None:
     """The local model that a store names, or the packaged one where it may be that; None if it cannot be."""
-    if held.kind == "ours":
-        return local_embedder(held.model, held.revision) if held.model == PACKAGED_MODEL else None
+    if snapshot.kind == "ours":
+        return local_embedder(snapshot.model, snapshot.revision) if snapshot.model == PACKAGED_MODEL else None
     packaged = LocalEmbedder(reading=Truncated())
-    known = held.model.rpartition("/")[2] in ("", PACKAGED_MODEL)
-    return packaged if known and _usual(held) == packaged.dimensions else None
+    known = snapshot.model.rpartition("/")[2] in ("", PACKAGED_MODEL)
+    return packaged if known and _usual(snapshot) == packaged.dimensions else None
 
 
-def _again(held: StoreSnapshot, embedder: Embedder | None, named: bool, only: str) -> Iterator[Fault]:
+def _again(snapshot: StoreSnapshot, embedder: Embedder | None, named: bool, only: str) -> Iterator[Fault]:
     """Vectors that are not those of their texts: a sample is embedded again.
 
     Without a named model nothing is said unless half of the sample agrees with the packaged one.
     """
     if embedder is None:
         return
-    rows, matrix = _matrix(held)
+    rows, matrix = _matrix(snapshot)
     norms = np.linalg.norm(matrix, axis=1, keepdims=True)
     sound = np.isfinite(matrix).all(axis=1) & (norms[:, 0] > 0)
     rows, units = rows[sound], matrix[sound] / norms[sound]
     if not rows.size:
         return
-    sample = _sample(held, rows, units)
+    sample = _sample(snapshot, rows, units)
     if only:
-        own = [n for n, row in enumerate(rows) if held.paths[row] == only and held.texts[row].strip()]
+        own = [n for n, row in enumerate(rows) if snapshot.paths[row] == only and snapshot.texts[row].strip()]
         # The shortest ones: what a model reads of a text is most of what an explanation costs.
-        few = [sorted(some, key=lambda n: len(held.texts[rows[n]]))[:FEW] for some in (sample, own)]
+        few = [sorted(some, key=lambda n: len(snapshot.texts[rows[n]]))[:FEW] for some in (sample, own)]
         sample = sorted({*few[0], *few[1]})
     if not sample:
         return
-    if _usual(held) != embedder.dimensions:
+    if _usual(snapshot) != embedder.dimensions:
         if named:
             description = (
-                f"{embedder.name} makes vectors of {embedder.dimensions:,} numbers, not {_usual(held):,}"
+                f"{embedder.name} makes vectors of {embedder.dimensions:,} numbers, not {_usual(snapshot):,}"
             )
-            yield from _fault(held, "other model", description, [_row_name(held, int(rows[0]))], len(rows))
+            yield from _fault(
+                snapshot, "other model", description, [_row_name(snapshot, int(rows[0]))], len(rows)
+            )
         return
-    texts = [held.texts[rows[one]] for one in sample]
+    texts = [snapshot.texts[rows[one]] for one in sample]
     alike = cosines_again(embedder, texts, units[sample])
     bad = [one for one, cosine in zip(sample, alike, strict=True) if cosine < SAME_VECTOR]
     good = [one for one in sample if one not in bad]
     if not named and len(good) < len(bad):
         return
-    yield from _prefix_of_query(held, embedder, texts[0])
-    bare = _bare(held, embedder, texts, units[sample])
+    yield from _prefix_of_query(snapshot, embedder, texts[0])
+    bare = _bare(snapshot, embedder, texts, units[sample])
     if bare:
         yield bare
         return
-    yield from _foreign(held, rows, units, good, bad, alike[[sample.index(one) for one in bad]])
+    yield from _foreign(snapshot, rows, units, good, bad, alike[[sample.index(one) for one in bad]])
 
 
-def _sample(held: StoreSnapshot, rows: Rows, units: Vectors) -> list[int]:
+def _sample(snapshot: StoreSnapshot, rows: Rows, units: Vectors) -> list[int]:
     """Places of `rows`: some spread evenly, and those whose vectors are farthest from the mean of all."""
-    whole = held.kind == "ours"
-    able = [number for number, row in enumerate(rows) if held.texts[row].strip()]
-    short = able if whole else [number for number in able if len(held.texts[rows[number]]) <= LONG]
+    whole = snapshot.kind == "ours"
+    able = [number for number, row in enumerate(rows) if snapshot.texts[row].strip()]
+    short = able if whole else [number for number in able if len(snapshot.texts[rows[number]]) <= LONG]
     if not short:
         return []
     even = short[:: max(1, -(-len(short) // SAMPLED))]
@@ -320,7 +326,7 @@ def _sample(held: StoreSnapshot, rows: Rows, units: Vectors) -> list[int]:
 
 
 def _foreign(
-    held: StoreSnapshot, rows: Rows, units: Vectors, good: list[int], bad: list[int], alike: NDArray[Any]
+    snapshot: StoreSnapshot, rows: Rows, units: Vectors, good: list[int], bad: list[int], alike: NDArray[Any]
 ) -> Iterator[Fault]:
     """Another model, all over or mixed in, or another text: a vector of this model lies among its others.
 
@@ -329,17 +335,17 @@ def _foreign(
     if not bad:
         return
     of = len(good) + len(bad)
-    told = [_row_name(held, int(rows[one])) for one in bad]
+    told = [_row_name(snapshot, int(rows[one])) for one in bad]
     cosines = f"; cosines of {min(alike):.2f} to {max(alike):.2f} with their texts embedded again"
     if not good:
-        yield from _fault(held, "other model", "The vectors are of another model" + cosines, told, of)
+        yield from _fault(snapshot, "other model", "The vectors are of another model" + cosines, told, of)
         return
     middle = units[good].mean(axis=0)
     among = np.median(units[bad] @ middle) >= np.median(units[good] @ middle) / 2
     description = "Vectors are those of another text" if among else "Vectors of another model are mixed in"
     modes = f" ({len(good)} of {of} sampled chunks agree)"
     yield from _fault(
-        held, "other text" if among else "mixed models", description + modes + cosines, told, of
+        snapshot, "other text" if among else "mixed models", description + modes + cosines, told, of
     )
 
 
@@ -351,7 +357,7 @@ def _wanted(embedder: Embedder) -> dict[str, str] | None:
     return next((one for one in PREFIXES if re.search(one["family"], name)), None)
 
 
-def _bare(held: StoreSnapshot, embedder: Embedder, texts: Sequence[str], stored: Vectors) -> Fault | None:
+def _bare(snapshot: StoreSnapshot, embedder: Embedder, texts: Sequence[str], stored: Vectors) -> Fault | None:
     """The missing prefix of passages: the stored vectors are those of the texts without it."""
     wanted = _wanted(embedder)
     if wanted is None or not wanted["passage"]:
@@ -365,13 +371,13 @@ def _bare(held: StoreSnapshot, embedder: Embedder, texts: Sequence[str], stored:
     )
     return next(
         _fault(
-            held, "passage prefix", description, [" ".join(one.split())[:60] for one in which], len(texts)
+            snapshot, "passage prefix", description, [" ".join(one.split())[:60] for one in which], len(texts)
         ),
         None,
     )
 
 
-def _prefix_of_query(held: StoreSnapshot, embedder: Embedder, asked: str) -> Iterator[Fault]:
+def _prefix_of_query(snapshot: StoreSnapshot, embedder: Embedder, asked: str) -> Iterator[Fault]:
     wanted = _wanted(embedder)
     if wanted is None:
         return
@@ -382,7 +388,7 @@ def _prefix_of_query(held: StoreSnapshot, embedder: Embedder, asked: str) -> Ite
             f"Questions are embedded without the prefix {wanted['query']!r} that {embedder.name} asks for"
         )
         yield from _fault(
-            held, "query prefix", description, [asked], 1, f"put {wanted['query']!r} before each question"
+            snapshot, "query prefix", description, [asked], 1, f"put {wanted['query']!r} before each question"
         )
 
 
@@ -399,36 +405,48 @@ def _both(embedder: Embedder, texts: Sequence[str], prefix: str, role: Any) -> t
 # Keywords, and copies
 
 
-def _full_text(held: StoreSnapshot) -> Iterator[Fault]:
-    if held.full_text is None:
+def _full_text(snapshot: StoreSnapshot) -> Iterator[Fault]:
+    if snapshot.full_text is None:
         return
-    texts = dict(zip(held.ids, held.texts, strict=True))
+    texts = dict(zip(snapshot.ids, snapshot.texts, strict=True))
     lacking = [
-        row for row, one in enumerate(held.ids) if one not in held.full_text and held.texts[row].strip()
+        row
+        for row, one in enumerate(snapshot.ids)
+        if one not in snapshot.full_text and snapshot.texts[row].strip()
     ]
     description = "The keyword index has no row for chunks, so its leg cannot find them"
     yield from _fault(
-        held, "no full text", description, [_row_name(held, row) for row in lacking], len(held.ids)
+        snapshot,
+        "no full text",
+        description,
+        [_row_name(snapshot, row) for row in lacking],
+        len(snapshot.ids),
     )
-    extra = [one for one in held.full_text if one not in texts]
+    extra = [one for one in snapshot.full_text if one not in texts]
     description = "The keyword index has rows of chunks that are gone"
-    yield from _fault(held, "full-text ghosts", description, extra, len(held.full_text))
-    differ = [row for row, one in enumerate(held.ids) if held.full_text.get(one, texts[one]) != texts[one]]
+    yield from _fault(snapshot, "full-text ghosts", description, extra, len(snapshot.full_text))
+    differ = [
+        row for row, one in enumerate(snapshot.ids) if snapshot.full_text.get(one, texts[one]) != texts[one]
+    ]
     description = "The keyword index has other words than the chunks"
     yield from _fault(
-        held, "full text differs", description, [_row_name(held, row) for row in differ], len(held.ids)
+        snapshot,
+        "full text differs",
+        description,
+        [_row_name(snapshot, row) for row in differ],
+        len(snapshot.ids),
     )
 
 
-def _copies(held: StoreSnapshot) -> Iterator[Fault]:
+def _copies(snapshot: StoreSnapshot) -> Iterator[Fault]:
     by_text: dict[str, list[int]] = {}
-    for row, text in enumerate(held.texts):
+    for row, text in enumerate(snapshot.texts):
         by_text.setdefault(" ".join(text.split()), []).append(row)
     many = [rows for text, rows in by_text.items() if text and len(rows) >= COPIES]
-    which = [_row_name(held, row) for rows in sorted(many, key=len, reverse=True) for row in rows]
+    which = [_row_name(snapshot, row) for rows in sorted(many, key=len, reverse=True) for row in rows]
     description = f"The same text is stored {COPIES} times or more, and its copies crowd an answer"
     yield from _fault(
-        held, "copies", description, which, len(held.ids), "keep one of the copies, then index again"
+        snapshot, "copies", description, which, len(snapshot.ids), "keep one of the copies, then index again"
     )
 
 
@@ -460,8 +478,8 @@ def held_by(index: OpenIndex) -> StoreSnapshot | None:
 
 def faults_of_file(index: OpenIndex, path: str) -> list[Fault]:
     """The faults of an open index that concern one file."""
-    held = held_by(index)
-    return [] if held is None else faults(held, index.embedder, only=path)
+    snapshot = held_by(index)
+    return [] if snapshot is None else faults(snapshot, index.embedder, only=path)
 
 
 LARGEST = 5_000

@@ -87,7 +87,7 @@ def read_store(path: Path) -> StoreSnapshot:
         raise InputError(f"There is no index at {path}.", "Make one: workbench index FOLDER")
     readers = FOLDERS if path.is_dir() else FILES
     with guarded(path, "Close the program that uses it, or update the workbench."):
-        found = next((held for read in readers if (held := read(path)) is not None), None)
+        found = next((snapshot for read in readers if (snapshot := read(path)) is not None), None)
         unread = [] if found is None or path.is_dir() else log_problems(path)
     if found is None:
         raise InputError(

@@ -34,7 +34,7 @@ Answer = Mapping[str, float]
 Healthy = Callable[[Answer], bool]
 """Whether an answer is as expected."""
 
-Made = Callable[[MemoryIndex], MemoryIndex]
+Alteration = Callable[[MemoryIndex], MemoryIndex]
 """What is done to a small index before it is searched."""
 
 Axes = Mapping[str, tuple[str, ...]]
@@ -74,13 +74,13 @@ class SmallSearch:
     question: str
     notes: Mapping[str, str]
     axes: Axes
-    made: Made | None = None
+    alteration: Alteration | None = None
     embedder: Callable[[Axes], ToyEmbedder] = ToyEmbedder
 
     def opened(self) -> MemoryIndex:
         """The index that is searched; close it after use."""
         index = small_memory(self.notes, self.axes, self.embedder(self.axes))
-        return index if self.made is None else self.made(index)
+        return index if self.alteration is None else self.alteration(index)
 
     def __call__(self) -> Answer:
         with self.opened() as index:

@@ -26,7 +26,15 @@ from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import JoinedWords, UnicodeWords
 from workbench.retrieval.scope import EVERYTHING, scope
-from workbench_plugins.engines.museum import Answer, Made, Reports, Sides, SmallSearch, Specimen, small_memory
+from workbench_plugins.engines.museum import (
+    Alteration,
+    Answer,
+    Reports,
+    Sides,
+    SmallSearch,
+    Specimen,
+    small_memory,
+)
 from workbench_plugins.engines.presets import ENGINES, engine_pipeline
 from workbench_plugins.rerank import Rerank, reranked_order
 
@@ -306,9 +314,9 @@ SHALLOW = VECTORS.with_stage(VectorLeg(Depth(1, 200))).asking(limit=2)
 LOGITS = reranked(Judge("logits"), MinScore(0.0, of="rerank_score"))
 
 
-def harmed(name: str, made: Made, pipeline: Pipeline = VECTORS) -> Specimen:
+def harmed(name: str, alteration: Alteration, pipeline: Pipeline = VECTORS) -> Specimen:
     """A sound index, and one that was harmed."""
-    return TOLD.stored(name, pipeline, {"made": made}.items())
+    return TOLD.stored(name, pipeline, {"alteration": alteration}.items())
 
 
 def prefixed(name: str, *adds: str) -> Specimen:
@@ -341,19 +349,23 @@ SPECIMENS = (
     TOLD.stored(
         "kb-mcp-filter-on-one-leg",
         RRF,
-        {"made": partial(reaching, ("memory/k",), ("",))}.items(),
-        {"made": partial(reaching, ("memory/k",), ("memory/k",))}.items(),
+        {"alteration": partial(reaching, ("memory/k",), ("",))}.items(),
+        {"alteration": partial(reaching, ("memory/k",), ("memory/k",))}.items(),
         lambda answer: set(answer) == {TEA},
     ),
     harmed("qdrant-quantised-without-rescoring", partial(of_kind, Quantised)),
-    TOLD.stored("hindsight-simple-for-chinese", WORDS, (), {"made": partial(of_kind, Substrings)}.items()),
-    TOLD.stored("codemode-nfd", WORDS, {"made": partial(rewritten, decomposed)}.items()),
-    TOLD.stored("dify-title-in-the-first-chunk", WORDS, (), {"made": partial(rewritten, titled)}.items()),
+    TOLD.stored(
+        "hindsight-simple-for-chinese", WORDS, (), {"alteration": partial(of_kind, Substrings)}.items()
+    ),
+    TOLD.stored("codemode-nfd", WORDS, {"alteration": partial(rewritten, decomposed)}.items()),
+    TOLD.stored(
+        "dify-title-in-the-first-chunk", WORDS, (), {"alteration": partial(rewritten, titled)}.items()
+    ),
     TOLD.stored(
         "pgedge-ids-never-merge",
         RRF,
-        {"made": partial(reaching, ("v/",), ("k/",))}.items(),
-        {"made": partial(reaching, ("k/",), ("k/",))}.items(),
+        {"alteration": partial(reaching, ("v/",), ("k/",))}.items(),
+        {"alteration": partial(reaching, ("k/",), ("k/",))}.items(),
     ),
     TOLD.searched("mem0-distance-as-similarity", VECTORS.with_stage(ScoreOfDistance()), VECTORS),
     TOLD.searched("mem0-distance-clamped", VECTORS.with_stage(ScoreOfDistance(20.0)), VECTORS, _first(TEA)),
@@ -382,11 +394,15 @@ SPECIMENS = (
     TOLD.stored(
         "arcana-rank-without-match",
         WORDS.with_stage(UnicodeWords("AND")),
-        {"made": partial(of_kind, Ungated)}.items(),
+        {"alteration": partial(of_kind, Ungated)}.items(),
     ),
     paged(
         TOLD.stored(
-            "textstack-ties-in-sql", SHALLOW, {"made": partial(of_kind, Unordered)}.items(), (), _distinct
+            "textstack-ties-in-sql",
+            SHALLOW,
+            {"alteration": partial(of_kind, Unordered)}.items(),
+            (),
+            _distinct,
         )
     ),
 )

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, ClassVar
 
 from workbench.errors import InputError
 from workbench.memory.files import FileLocation, open_below, open_plain, settled
-from workbench.memory.sources import Chunker, Look, looks, whole_characters
+from workbench.memory.sources import Chunker, Look, stamps_of, whole_characters
 from workbench.records import Document, Passage
 
 SUFFIX = ".jsonl"
@@ -55,7 +55,7 @@ class Sessions:
                 f"The folder {self.folder} of sessions cannot be read: {error.strerror}.",
                 f"Give the folder that holds the agent's *{SUFFIX} files.",
             ) from None
-        return looks((f"{self.name}/{file}", f"{self.folder}{os.sep}{file}") for file in files)
+        return stamps_of((f"{self.name}/{file}", f"{self.folder}{os.sep}{file}") for file in files)
 
     def read(self, path: str) -> Transcript:
         """The messages of one transcript. Raises InputError for a link and for a file that cannot be read."""

@@ -304,7 +304,7 @@ def _impossible(report: Report) -> Iterator[Check]:
     if not (report.system.name and some):
         return
     with suppress(InputError):  # a fusion that needs more than ranks
-        never = [one for one in possible(some, report.system.name).given if one.way is None]
+        never = [one for one in possible(some, report.system.name).numbers if one.way is None]
         if never:
             yield Check(
                 f"The fusion of {report.system.name} does not give {never[0].number} "

@@ -28,7 +28,7 @@ TASKS_AT_ONCE = 16
 """The tasks of TEXTS_IN_FLIGHT texts that an embedder hands out before their vectors are kept."""
 
 Given = TypeVar("Given")
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 
 class Cluster:
@@ -56,11 +56,11 @@ class Cluster:
 
     def map(
         self,
-        function: Callable[..., Made],
+        function: Callable[..., Result],
         every: Sequence[Given],
         shared: Any = None,
         what: str | None = None,
-    ) -> list[Made]:
+    ) -> list[Result]:
         """The function's result for each thing, in order. A task whose worker dies runs on another one.
 
         With `shared`, the function gets that as its second argument. The scheduler keeps it, and sends it to
@@ -84,7 +84,7 @@ class Cluster:
                         if task.status == "error":
                             break
                         done()
-            made: list[Made] = self.client.gather(tasks)
+            made: list[Result] = self.client.gather(tasks)
         except KilledWorker:
             raise ProviderError(
                 f"A task at {self.address} has lost its worker {RETRIES + 1} times.",

@@ -623,7 +623,7 @@ class MilvusStore(MilvusSession, IndexStore):
 
     def keys(self) -> list[str]:
         found = sorted((row["id"], row["key"]) for row in self._all(["id", "key"]))
-        by_row = self.made.ties_by_row
+        by_row = self.provenance.ties_by_row
         return [f"{row:020d}" if by_row else key for row, key in found]
 
     def _all(self, fields: Sequence[str]) -> list[dict[str, Any]]:
@@ -676,7 +676,7 @@ class MilvusStore(MilvusSession, IndexStore):
         fields = ["id", "key", *(["text"] if query is not None else [])]
         chunks = {row["id"]: row for row in self._with_ids("chunks", (row for row, _ in found), fields)}
         kept = [one for one in found if query is None or matches(query, str(chunks[one[0]]["text"]))]
-        by_row = self.made.ties_by_row
+        by_row = self.provenance.ties_by_row
         return sorted(kept, key=lambda one: (-abs(one[1]), one[0] if by_row else chunks[one[0]]["key"]))
 
     def _expanded(self, clause: Clause) -> str:
@@ -741,9 +741,9 @@ class MilvusStore(MilvusSession, IndexStore):
         self._removed.update(str(row["hash"]) for row in gone)
         self._change("documents", where, removed=self.generation)
 
-    def restamp(self, looks: Mapping[str, tuple[int, int]]) -> None:
+    def restamp(self, stamps: Mapping[str, tuple[int, int]]) -> None:
         with self.writing():
-            for path, (size, mtime_ns) in looks.items():
+            for path, (size, mtime_ns) in stamps.items():
                 where = self._seen(f'path == "{digest(path)}"')
                 self._change("documents", where, size=size, mtime_ns=mtime_ns)
 

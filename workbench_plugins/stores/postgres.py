@@ -543,7 +543,7 @@ class PostgresStore(Session, IndexStore):
         return np.array([row for (row,) in found], np.int64)
 
     def keys(self) -> list[str]:
-        key = "lpad(id::text, 20, '0')" if self.made.ties_by_row else "key"
+        key = "lpad(id::text, 20, '0')" if self.provenance.ties_by_row else "key"
         return [key for (key,) in self.execute(f"SELECT {key} FROM chunks ORDER BY id")]
 
     def matrix(self) -> tuple[Rows, NDArray[np.float32]]:
@@ -566,7 +566,11 @@ class PostgresStore(Session, IndexStore):
 
         Raises InputError for an expression that PostgreSQL cannot read.
         """
-        names = {"table": "chunks", "function": "to_tsquery", "tie": "id" if self.made.ties_by_row else KEY}
+        names = {
+            "table": "chunks",
+            "function": "to_tsquery",
+            "tie": "id" if self.provenance.ties_by_row else KEY,
+        }
         return _matching(self, self.address.config, tsquery(query), self.address.rank, limit, **names)
 
     def nearest(self, query: Vector, limit: int, alone: bool = False) -> Hits | None:
@@ -616,11 +620,11 @@ class PostgresStore(Session, IndexStore):
     def _advance(self) -> None:
         self.set_meta("generation", str(self.generation + 1))
 
-    def restamp(self, looks: Mapping[str, tuple[int, int]]) -> None:
+    def restamp(self, stamps: Mapping[str, tuple[int, int]]) -> None:
         with self.writing():
             self.execute_many(
                 "UPDATE documents SET size = %s, mtime_ns = %s WHERE path = %s",
-                [(size, mtime_ns, path) for path, (size, mtime_ns) in looks.items()],
+                [(size, mtime_ns, path) for path, (size, mtime_ns) in stamps.items()],
             )
 
     # The embedding cache

@@ -26,11 +26,11 @@ def test_what_the_fusion_makes_is_possible(first: int, second: int, digits: int)
 
 
 def test_a_number_that_no_rank_gives_is_named_with_its_neighbours() -> None:
-    (one,) = possible(["0.42"], "engine-rrf-60").given
+    (one,) = possible(["0.42"], "engine-rrf-60").numbers
     assert one.way is None
     assert one.below == pytest.approx(2 / 61)
     assert one.above is None
-    (one,) = possible(["0.0165"], "engine-rrf-60").given
+    (one,) = possible(["0.0165"], "engine-rrf-60").numbers
     below, above = one.below, one.above
     assert below is not None
     assert above is not None
@@ -42,7 +42,7 @@ def test_a_number_that_no_rank_gives_is_named_with_its_neighbours() -> None:
 
 def test_a_weighted_sum_is_tried_with_the_numbers_that_are_printed() -> None:
     found = possible(["0.307", "0.9"], "openclaw-2026.2.13", ["0.438"])
-    assert [one.way is not None for one in found.given] == [True, False]
+    assert [one.way is not None for one in found.numbers] == [True, False]
     assert "cannot give 0.9" in found.answer
 
 

@@ -75,7 +75,9 @@ def test_the_two_sides_differ_in_one_thing(one: Specimen) -> None:
     shipped, fixed = one.sides
     if shipped.pipeline is not None and fixed.pipeline is not None:
         made = [
-            (one.answer.made, one.answer.embedder) for one in one.sides if isinstance(one.answer, SmallSearch)
+            (one.answer.alteration, one.answer.embedder)
+            for one in one.sides
+            if isinstance(one.answer, SmallSearch)
         ]
         assert len(shipped.pipeline.diff(fixed.pipeline)) + (len(set(made)) > 1) == 1
     if isinstance(shipped.answer, FusedLists) and isinstance(fixed.answer, FusedLists):

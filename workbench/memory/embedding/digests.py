@@ -31,13 +31,13 @@ def digest_at(path: str, *look: int) -> str:
 
     A cache folder that cannot be written keeps none.
     """
-    kept = _stored_checksums()
-    if path not in kept or kept[path][0] != list(look):
+    checksums = _stored_checksums()
+    if path not in checksums or checksums[path][0] != list(look):
         with open(path, "rb") as file:
-            kept[path] = [list(look), hashlib.file_digest(file, "sha256").hexdigest()]
+            checksums[path] = [list(look), hashlib.file_digest(file, "sha256").hexdigest()]
         with suppress(StorageError):
-            keep_json(_file(), {one: known for one, known in kept.items() if os.path.exists(one)})
-    return str(kept[path][1])
+            keep_json(_file(), {one: known for one, known in checksums.items() if os.path.exists(one)})
+    return str(checksums[path][1])
 
 
 def _stored_checksums() -> dict[str, list[object]]:

@@ -148,10 +148,10 @@ READ_WHOLE = 2_000_000
 
 @dataclass(frozen=True)
 class UsualReading:
-    """How a local model reads long texts if nobody says how; `kept` when its index was made so before."""
+    """How a local model reads long texts if nobody says how; `is_stored` if the index was made so before."""
 
     reading: Reading
-    kept: bool = False
+    is_stored: bool = False
 
     @classmethod
     def of(cls, size: int) -> UsualReading:
@@ -241,8 +241,8 @@ class LocalEmbedder:
                 f"The backend {self.backend} runs {PACKAGED_MODEL} only, not {self.name!r}.",
                 "Leave --backend and --precision out, or leave --model out.",
             )
-        if os.path.isdir(given := os.path.expanduser(self.name)):
-            self.name = os.path.abspath(given)
+        if os.path.isdir(folder := os.path.expanduser(self.name)):
+            self.name = os.path.abspath(folder)
 
     @cached_property
     def backend(self) -> str:

@@ -246,9 +246,9 @@ class IndexStore(ABC):
         return int(text)
 
     @property
-    def made(self) -> Made:
+    def provenance(self) -> Provenance:
         """How the folder was read when this index was made."""
-        return Made(self)
+        return Provenance(self)
 
     # Connections and transactions
 
@@ -353,7 +353,7 @@ class IndexStore(ABC):
         """Removes a document and its chunks."""
 
     @abstractmethod
-    def restamp(self, looks: Mapping[str, tuple[int, int]]) -> None:
+    def restamp(self, stamps: Mapping[str, tuple[int, int]]) -> None:
         """Sets the size and time of unchanged documents."""
 
     # The embedding cache
@@ -376,7 +376,7 @@ class IndexStore(ABC):
         return KnownVectors(self)
 
 
-class Made:
+class Provenance:
     """How a folder was read when its index was made, in the table of keys and values of a store."""
 
     def __init__(self, store: IndexStore) -> None:
@@ -498,7 +498,7 @@ class KnownVectors:
 def in_order(store: IndexStore, hits: Hits) -> Hits:
     """The hits by (number, chunk id), or by (number, row) as the store's `made.ties_by_row` says."""
     keys: NDArray[Any] = hits.rows
-    if len(set(hits.raw.tolist())) < hits.raw.size and not store.made.ties_by_row:
+    if len(set(hits.raw.tolist())) < hits.raw.size and not store.provenance.ties_by_row:
         keys = np.array([chunk.id for chunk in store.chunks(hits.rows)], np.str_)
     order = np.lexsort((keys, hits.raw))
     return replace(hits, rows=hits.rows[order], raw=hits.raw[order])

@@ -59,8 +59,8 @@ def directions_of(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """The fewest orthogonal unit vectors that hold INSIDE of the squared length: (dimensions, directions)."""
     sample = vectors[:: max(1, len(vectors) // SAMPLE)].astype(float)
     strengths, directions = np.linalg.eigh(sample.T @ sample)
-    held = np.cumsum(strengths[::-1]) / max(strengths.sum(), np.finfo(float).tiny)
-    count = min(held.size, int(np.searchsorted(held, INSIDE)) + 1)
+    shares = np.cumsum(strengths[::-1]) / max(strengths.sum(), np.finfo(float).tiny)
+    count = min(shares.size, int(np.searchsorted(shares, INSIDE)) + 1)
     return np.ascontiguousarray(directions[:, ::-1][:, :count], np.float32)
 
 

@@ -102,14 +102,15 @@ def _system(judged: Judged, chunks: Chunks) -> dict[str, Any]:
     cut = deciding_floor(evaluation.pipeline) or added
     traces = [*(one.trace for one in evaluation.asked), *evaluation.controls]
     columns = max(traces, key=lambda trace: len(trace.chunks)).columns
-    made, column = exported(pipeline, columns), floored_column(evaluation.pipeline)
+    pipeline_data, column = exported(pipeline, columns), floored_column(evaluation.pipeline)
     if any(len(trace.chunks) > MOST for trace in traces):
-        for one in made["steps"]:  # another column would take the candidates that the page does not have
+        # Another column would take the candidates that the page does not have.
+        for one in pipeline_data["steps"]:
             for parameter in one["parameters"].values() if "column" in one else ():
                 parameter["here"] = False
     return {
-        "pipeline": made,
-        "traces": [trace_data(trace, made, chunks) for trace in traces],
+        "pipeline": pipeline_data,
+        "traces": [trace_data(trace, pipeline_data, chunks) for trace in traces],
         "floor": floor_name(pipeline), "own": judged.own, "moved": judged.moved, "column": column,
         "cut": cut.slot, "axes": _axes(cut, axis, traces), "of_questions": is_of_questions(cut, traces),
         "axis": axis_name(column), "span": [axis.low, axis.high], "step": axis.step,
@@ -131,16 +132,16 @@ def _axes(cut: Floor, own: Axis, traces: Sequence[Trace]) -> list[dict[str, Any]
     return axes
 
 
-def trace_data(trace: Trace, made: Mapping[str, Any], chunks: Chunks) -> dict[str, Any]:
+def trace_data(trace: Trace, pipeline_data: Mapping[str, Any], chunks: Chunks) -> dict[str, Any]:
     """A trace for the living view, with the places of its chunks, and what each leg brought."""
-    found = exported_trace(trace, made)
+    found = exported_trace(trace, pipeline_data)
     del found["files"]  # those of the chunks
-    kept = [trace.chunks[row] for row in found.pop("kept")]
+    shown = [trace.chunks[row] for row in found.pop("kept")]
     legs = [
         {"name": leg.name, "brought": int(leg.hits.rows.size), "asked": leg.asked}
         for leg in trace.legs.values()
     ]
-    return found | {"rows": [chunks.number_of(chunk) for chunk in kept], "legs": legs}
+    return found | {"rows": [chunks.number_of(chunk) for chunk in shown], "legs": legs}
 
 
 def _reach(leg: str, every: Mapping[str, Reach | None]) -> dict[str, Any]:

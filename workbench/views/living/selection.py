@@ -65,11 +65,11 @@ class Selection(traitlets.HasTraits):
     def _changed(self, change: Any) -> None:
         self._agree({change["name"]: change["new"]})
 
-    def _agree(self, given: dict[str, Any]) -> None:
+    def _agree(self, value: dict[str, Any]) -> None:
         """Keeps the chunk and the file in agreement; the chunk decides if both are given."""
-        if isinstance(chunk := given.get("chunk"), Chunk):
+        if isinstance(chunk := value.get("chunk"), Chunk):
             self.file = chunk.path
-        elif "file" in given and self.chunk is not None and self.chunk.path != self.file:
+        elif "file" in value and self.chunk is not None and self.chunk.path != self.file:
             self.chunk = None
 
     @property
@@ -88,8 +88,8 @@ class Selection(traitlets.HasTraits):
         """One line that names what is selected."""
         location = self.chunk.location if self.chunk else ""
         named = {"question": self.question, "chunk": location, "file": self.file, "system": self.system}
-        told = ", ".join(f"{name} {value!r}" for name, value in named.items() if value)
-        return f"<Selection: {told or 'nothing'}>"
+        parts = ", ".join(f"{name} {value!r}" for name, value in named.items() if value)
+        return f"<Selection: {parts or 'nothing'}>"
 
 
 selection = Selection()

@@ -212,8 +212,8 @@ class State(traitlets.HasTraits):
             )
         fits = True
         if name in self.options:
-            given = value if isinstance(value, list) else [value]
-            fits = set(given) <= set(self.options[name])
+            chosen = value if isinstance(value, list) else [value]
+            fits = set(chosen) <= set(self.options[name])
         elif name in self.spans:
             low, high = self.spans[name]
             fits = low <= value <= high

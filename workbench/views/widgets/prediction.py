@@ -37,13 +37,17 @@ class Prediction(Widget):
 
     def __init__(self, question: str, choices: Sequence[str]) -> None:
         super().__init__()
-        given = () if isinstance(choices, str) else tuple(choices)
-        if not given or len(set(given)) < len(given) or not all(isinstance(one, str) for one in given):
+        offered = () if isinstance(choices, str) else tuple(choices)
+        if (
+            not offered
+            or len(set(offered)) < len(offered)
+            or not all(isinstance(one, str) for one in offered)
+        ):
             raise InputError(
                 f"These are no choices: {choices!r}.",
                 "Give texts that differ, such as ['keyword', 'vector'].",
             )
-        self._question, self._choices = question, given
+        self._question, self._choices = question, offered
         self.begin(link=False)
 
     def take(self, values: Mapping[str, Any]) -> None:

@@ -165,11 +165,11 @@ def _end(reached: SurvivalStep) -> str:
 
 def _summary(survival: Survival) -> str:
     asked, returned = survival.count(SurvivalStep.ASKED), survival.count(SurvivalStep.RETURNED)
-    told = [f"{survival.system} returns the target of {returned} of {asked} questions"]
+    sentences = [f"{survival.system} returns the target of {returned} of {asked} questions"]
     if survival.rescued:
-        told.append(f"{survival.rescued} of them score below the floor and were rescued")
+        sentences.append(f"{survival.rescued} of them score below the floor and were rescued")
     lost = {step: len(survival.lost(step)) for step in LOST}
     worst = max(LOST, key=lambda step: lost[step])
     if lost[worst]:
-        told.append(f"most are lost {LOST[worst]}: {lost[worst]}")
-    return "; ".join(told) + "."
+        sentences.append(f"most are lost {LOST[worst]}: {lost[worst]}")
+    return "; ".join(sentences) + "."

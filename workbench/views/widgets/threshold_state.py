@@ -47,9 +47,9 @@ def reach_words(leg: str, reaches: Reaches, min_score: float) -> str:
     if reach is None:
         return f"{leg} leg alone: also depends on the texts"
     score, least = apart(reach.score, min_score)
-    made = "" if reach.formula.text == f"{reach.score:g}" else f"{reach.formula} = "
+    computation = "" if reach.formula.text == f"{reach.score:g}" else f"{reach.formula} = "
     verdict = f"≥ {least}" if reach.score >= min_score else f"< {least}, out of reach"
-    return f"{leg} leg alone: at most {made}{score} {verdict}"
+    return f"{leg} leg alone: at most {computation}{score} {verdict}"
 
 
 class ThresholdState(State):

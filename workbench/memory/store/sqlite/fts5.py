@@ -65,10 +65,10 @@ class SQLitePostings(PostingsSource):
             )
 
     def tokens(self, text: str) -> list[str]:
-        made = self._tokenizer(
+        tokens = self._tokenizer(
             text.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False, include_colocated=False
         )
-        found = [str(token) for token in made]
+        found = [str(token) for token in tokens]
         if any(len(token.encode()) > LONGEST_TOKEN for token in found):
             raise NoPostingsError("a word has more than 32,768 bytes")
         return found

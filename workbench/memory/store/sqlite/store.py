@@ -350,9 +350,9 @@ class Store(IndexStore):
         if not rows:
             self.db.execute("DELETE FROM documents WHERE path = ?", (path,))
             return
-        made = self.settings
-        kept = CACHE_CHUNKS.format(source="main", which="documents.path = ?")
-        self.db.execute(kept, (made.model, made.revision, path))  # the vectors, into the cache
+        settings = self.settings
+        of_document = CACHE_CHUNKS.format(source="main", which="documents.path = ?")
+        self.db.execute(of_document, (settings.model, settings.revision, path))  # the vectors, into the cache
         self._removed.update(str(hash_) for _, _, hash_ in rows)
         self.db.executemany(
             "INSERT INTO chunks_fts (chunks_fts, rowid, text) VALUES ('delete', ?, ?)",
@@ -364,12 +364,12 @@ class Store(IndexStore):
         self.db.execute("DELETE FROM documents WHERE path = ?", (path,))
 
     def _advance(self) -> None:
-        given = str(self.generation + 1)
-        self.db.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (given,))
+        generation = str(self.generation + 1)
+        self.db.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (generation,))
 
-    def restamp(self, looks: Mapping[str, tuple[int, int]]) -> None:
+    def restamp(self, stamps: Mapping[str, tuple[int, int]]) -> None:
         """Records a new size or time on disk for files whose content is unchanged."""
-        rows = [(size, mtime_ns, path) for path, (size, mtime_ns) in looks.items()]
+        rows = [(size, mtime_ns, path) for path, (size, mtime_ns) in stamps.items()]
         with self.writing():
             self.db.executemany("UPDATE documents SET size = ?, mtime_ns = ? WHERE path = ?", rows)
 
@@ -389,7 +389,7 @@ class Store(IndexStore):
         match = self.compiled(query)
         found = self.db.execute(KEYWORD_SQL, (match, limit + 1)).fetchall()
         if len(found) > limit and found[limit][1] == found[limit - 1][1]:
-            sql = KEYWORD_TIES_SQL.format(tie="chunks.id" if self.made.ties_by_row else "chunks.key")
+            sql = KEYWORD_TIES_SQL.format(tie="chunks.id" if self.provenance.ties_by_row else "chunks.key")
             found = self.db.execute(sql, (match, found[limit][1], limit)).fetchall()
         return in_order(self, hits_of(found[:limit]))
 
@@ -406,7 +406,7 @@ class Store(IndexStore):
         vectors = joined.reshape(-1, self.settings.dimensions).copy()
         if not np.isfinite(vectors).all():
             raise damaged(self.path, "a vector has a number that is not finite")
-        if len(found) > self.size or (len(found) < self.size and not self.made.vectors_later):
+        if len(found) > self.size or (len(found) < self.size and not self.provenance.vectors_later):
             raise damaged(self.path, f"it has {self.size} chunks and {len(found)} vectors")
         return np.array([row for row, _ in found], np.int64), vectors
 
@@ -431,7 +431,7 @@ class Store(IndexStore):
 
     def keys(self) -> list[str]:
         """What equal hits are ordered by, in row order: the chunk ids, or with `ties_by_row` the rows."""
-        key = "printf('%020d', id)" if self.made.ties_by_row else "key"
+        key = "printf('%020d', id)" if self.provenance.ties_by_row else "key"
         return [key for (key,) in self.db.execute(f"SELECT {key} FROM chunks ORDER BY id")]
 
     def documents(self) -> list[Document]:
@@ -474,8 +474,8 @@ class Store(IndexStore):
 
     def drop_stored(self, hashes: Sequence[str]) -> None:
         """Removes the vectors of texts that are stored with their chunks, within `writing`."""
-        made = self.settings
-        self.db.execute(DROP_STORED, (made.model, made.revision, json.dumps(hashes)))
+        settings = self.settings
+        self.db.execute(DROP_STORED, (settings.model, settings.revision, json.dumps(hashes)))
 
     def remember(self, settings: Settings, role: str, found: Mapping[str, Cached]) -> None:
         with self.writing():
@@ -516,10 +516,10 @@ class Store(IndexStore):
                 self.drop_stored(sorted(self._removed))
             self._removed.clear()
 
-    def _forget(self, texts: str, *given: str) -> None:
+    def _forget(self, texts: str, *values: str) -> None:
         with self.writing():
             for model in self._cached_models():
-                self.db.execute(FORGET.format(texts=texts), (*model, *given))
+                self.db.execute(FORGET.format(texts=texts), (*model, *values))
 
     def _cached_models(self) -> Iterator[tuple[str, str]]:
         """Name and revision of each model that has vectors in the cache, each from one look at the key."""
