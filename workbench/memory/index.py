@@ -165,7 +165,7 @@ class MemoryIndex(OpenIndex):
         self.store = store
         self.root: Path | None = None
         self.embedder = embedder
-        self._given: Embedder | None = embedder
+        self._callers_embedder: Embedder | None = embedder
         self._seen = -1
         self._scan = Scan(np.empty(0, np.int64), [], np.empty((0, 0), np.float32))
         self._postings_seen = -1
@@ -185,7 +185,7 @@ class MemoryIndex(OpenIndex):
         """
         store = (SQLiteLocation(location) if isinstance(location, Path) else location).open()
         index = cls(store, opened_embedder(store, embedder))
-        index._given, index.root = embedder, root
+        index._callers_embedder, index.root = embedder, root
         return index
 
     def close(self) -> None:
@@ -199,7 +199,7 @@ class MemoryIndex(OpenIndex):
         """
         fresh = self.store.latest()
         if fresh is not self.store:
-            self.embedder = opened_embedder(fresh, self._given)
+            self.embedder = opened_embedder(fresh, self._callers_embedder)
             self.store.close()
             self.store = fresh
             self._source = fresh.postings()

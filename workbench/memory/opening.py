@@ -69,7 +69,7 @@ def open_index(
     """
     asked = os.fspath(address)
     opener = _opener(asked)
-    if opener is FOLDER and index_path is None:
+    if opener is FOLDER and index_path is None and like is not None:
         index_path = file_to_open(memory_root(asked), like)
     return opener.open(asked, embedder, index_path, re_embed)
 

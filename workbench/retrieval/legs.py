@@ -182,12 +182,17 @@ class QueryLeg(LegStage, slot="keyword_leg", name="keyword", number="bm25"):
         return context.index.keyword(trace.query, context.index.size) if trace.query else None
 
     def missing(self, trace: Trace, index: Index, rows: Rows) -> list[tuple[str, ...]]:
-        clauses = list(dict.fromkeys(trace.query.clauses)) if trace.query else []
-        having = [set(index.keyword(Query((one,)), index.size).rows.tolist()) for one in clauses]
-        return [
-            tuple(one.text for one, rows_with in zip(clauses, having, strict=True) if row not in rows_with)
-            for row in rows.tolist()
-        ]
+        return clauses_missing(trace.query, index, rows)
+
+
+def clauses_missing(query: Query | None, index: Index, rows: Rows) -> list[tuple[str, ...]]:
+    """For each of these rows, the clauses of the query that it does not match."""
+    clauses = list(dict.fromkeys(query.clauses)) if query else []
+    having = [set(index.keyword(Query((one,)), index.size).rows.tolist()) for one in clauses]
+    return [
+        tuple(one.text for one, rows_with in zip(clauses, having, strict=True) if row not in rows_with)
+        for row in rows.tolist()
+    ]
 
 
 @dataclass(frozen=True)

@@ -378,9 +378,9 @@ def search(
 ) -> Trace:
     """The trace of running `pipeline` for `question` on `index`; a blank question asks nothing.
 
-    `vector` is the question's unit vector if it is already known. With `last`, the stages from this place on
-    do not run. Raises InputError for a value that is not a pipeline, and for an index that cannot be laid out
-    as the pipeline needs it.
+    `vector` is the question's unit vector if it is already known. With `last`, the stages from that
+    number on do not run. Raises InputError for a value that is not a pipeline, and for an index that cannot
+    be laid out as the pipeline needs it.
     """
     check_pipeline(pipeline)
     cleaned = question.strip(BLANKS)

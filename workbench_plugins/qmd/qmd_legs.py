@@ -13,32 +13,36 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+
+import apsw
+import numpy as np
 
 from workbench.contracts import Context, Index
 from workbench.errors import ProviderError
-from workbench.records import Hits, Leg, Query, Rows, Trace
+from workbench.memory.sources import whole_characters
+from workbench.memory.store.sqlite.fts5 import match_expression
+from workbench.memory.whole_files import WholeFiles, whole_documents, whole_files
+from workbench.records import Chunk, Clause, Document, Hits, Leg, Query, Rows, Trace, Vector
 from workbench.retrieval.columns import Numbers, PlainStage
-from workbench.retrieval.legs import Depth, FixedDepth, LegStage, QueryLeg, VectorLeg, no_hits, with_leg
-from workbench.retrieval.query import unicode_words
+from workbench.retrieval.index_adapters import IndexAdapter, memoized
+from workbench.retrieval.legs import (
+    Depth,
+    FixedDepth,
+    LegStage,
+    QueryLeg,
+    VectorLeg,
+    clauses_missing,
+    no_hits,
+    with_leg,
+)
+from workbench.retrieval.query import unicode_words, with_query
 from workbench.retrieval.scoring import Cosine, Relevance, cosine_similarity, relevance
 from workbench.stop_words import STOP_WORDS
 
 if TYPE_CHECKING:
     from workbench_plugins.providers.reranking import Service
-
-
-from pathlib import PurePosixPath
-
-import apsw
-import numpy as np
-
-from workbench.memory.sources import whole_characters
-from workbench.memory.store.sqlite.fts5 import match_expression
-from workbench.memory.whole_files import WholeFiles, whole_documents, whole_files
-from workbench.records import Chunk, Clause, Document, Vector
-from workbench.retrieval.index_adapters import IndexAdapter, memoized
-from workbench.retrieval.query import with_query
 
 BLANKS = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
     map(chr, range(0x2000, 0x200B))
@@ -315,13 +319,7 @@ class LexLeg(VariantLeg, slot="lex_leg", name="lex", number="bm25"):
 
     def missing(self, trace: Trace, index: Index, rows: Rows) -> list[tuple[str, ...]]:
         """For each of these files, the clauses of the variant that it does not match."""
-        query: Query | None = lex_query(trace.legs[self.name].asked or "")
-        clauses = list(dict.fromkeys(query.clauses)) if query else []
-        having = [set(index.keyword(Query((one,)), index.size).rows.tolist()) for one in clauses]
-        return [
-            tuple(one.text for one, found in zip(clauses, having, strict=True) if row not in found)
-            for row in rows.tolist()
-        ]
+        return clauses_missing(lex_query(trace.legs[self.name].asked or ""), index, rows)
 
 
 @dataclass(frozen=True)

@@ -111,6 +111,8 @@ class ModelVariant:
     precision: Precision = "fp32"
 
     def __post_init__(self) -> None:
+        if self.backend is None and self.precision in IN_TORCH:
+            return  # without asking the features for their backends
         known = precisions()
         if self.backend is not None and self.backend not in known:
             raise InputError(f"There is no backend {self.backend!r}.", f"Choose one of: {', '.join(known)}.")
