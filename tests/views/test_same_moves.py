@@ -199,11 +199,11 @@ def check_lab(lab: ThresholdLab, paired: Paired) -> None:
 
 def check_list(trace: Trace, paired: Paired, within: str) -> None:
     """The list has what is returned and then what is dropped, each with its score."""
-    returned = [f"{n}. {one.chunk.place}" for n, one in enumerate(trace.results, 1)]
+    returned = [f"{n}. {one.chunk.location}" for n, one in enumerate(trace.results, 1)]
     dropped = [one for one in trace.candidates if one.drop is not None]
     places = paired.texts(f"{within} .wb-list li > div > div:first-child")[:LISTED]
     assert [re.sub(r" (right file|this file)?$", "", one) for one in places] == [
-        *returned, *(one.chunk.place for one in dropped),
+        *returned, *(one.chunk.location for one in dropped),
     ][:LISTED]  # fmt: skip
     scores = [short(one.score) for one in (*trace.results, *dropped)]
     assert paired.texts(f"{within} .wb-list .wb-value")[:LISTED] == scores[:LISTED]
