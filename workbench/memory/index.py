@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Generic, Self, TypeVar
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -145,6 +145,46 @@ class OpenIndex(Index):
         self.close()
 
 
+Contents = TypeVar("Contents", Scan, KeywordPostings)
+"""What can be read of all chunks of an index."""
+
+_SCANS: WeakValueDictionary[tuple[str, int], Scan] = WeakValueDictionary()
+_POSTINGS: WeakValueDictionary[tuple[str, int], KeywordPostings] = WeakValueDictionary()
+_LOCK = threading.Lock()
+
+
+class ReadOnce(Generic[Contents]):
+    """The contents of a store, which all open indexes read once for each of its states.
+
+    A state is the name and the generation of a store. `shared` has the contents of each state while an index
+    uses them.
+    """
+
+    def __init__(self, shared: WeakValueDictionary[tuple[str, int], Contents]) -> None:
+        self._shared: WeakValueDictionary[tuple[str, int], Contents] = shared
+        self._used: Contents | None = None
+        self._state: tuple[str, int] | None = None
+        self._asked: tuple[str, int] | None = None
+
+    def is_first(self, store: IndexStore) -> bool:
+        """Whether this is the first question about this state: reading all pays from the second on."""
+        state = store.name, store.generation
+        first = state != self._asked and state not in self._shared
+        self._asked = state
+        return first
+
+    def of(self, store: IndexStore, read: Callable[[], Contents]) -> Contents:
+        """The contents of the present state, from `read` if no open index has them."""
+        state = store.name, store.generation
+        if self._used is None or state != self._state:
+            with _LOCK:
+                self._used = self._shared.get(state)
+                if self._used is None:
+                    self._used = self._shared[state] = read()
+            self._state = state
+        return self._used
+
+
 MOST_IN_SQL = 16
 """Words of a question. SQLite's time grows with each word, and with 1,000 common ones it is minutes."""
 
@@ -166,13 +206,9 @@ class MemoryIndex(OpenIndex):
         self.root: Path | None = None
         self.embedder = embedder
         self._callers_embedder: Embedder | None = embedder
-        self._seen = -1
-        self._scan = Scan(np.empty(0, np.int64), [], np.empty((0, 0), np.float32))
-        self._postings_seen = -1
+        self._scans = ReadOnce(_SCANS)
         self._source = store.postings()
-        self._postings: KeywordPostings | None = None
-        self._asked: tuple[str, int] | None = None
-        self._asked_vector: tuple[str, int] | None = None
+        self._postings = ReadOnce(_POSTINGS)
 
     @classmethod
     def open(
@@ -299,19 +335,12 @@ class MemoryIndex(OpenIndex):
         Any other query is asked in SQL, and so is the first one of a state of the index: to load the lengths
         of all chunks pays from the second on. The hits and their numbers are the same.
         """
-        if self._is_first(query):
+        if self._postings.is_first(self.store) and len(query.clauses) <= MOST_IN_SQL:
             return self.store.keyword(query, limit)
         try:
             return self._from_postings(query, limit)
         except NoPostingsError:
             return self.store.keyword(query, limit)
-
-    def _is_first(self, query: Query) -> bool:
-        """Whether this is the first keyword question of this state of the index, and a short one."""
-        state = self.store.name, self.store.generation
-        first = state != self._asked and state not in _POSTINGS
-        self._asked = state
-        return first and len(query.clauses) <= MOST_IN_SQL
 
     def keyword_with(self, query: Query, limit: int, k1: float, b: float) -> Hits:
         try:
@@ -335,48 +364,38 @@ class MemoryIndex(OpenIndex):
         if self._source is None:
             raise NoPostingsError("the store does not give its postings")
         source = self._source
-        if self._postings is None or self.store.generation != self._postings_seen:
-            self._postings = _shared(_POSTINGS, self.store, lambda: KeywordPostings(source))
-            self._postings_seen = self.store.generation
-        return source, self._postings
+        return source, self._postings.of(self.store, lambda: KeywordPostings(source))
 
     def nearest_of_each(self, queries: NDArray[np.float32], limit: int) -> list[Hits]:
         """The answers of `vector` to several questions, one in each row, from few passes over the vectors."""
         if not len(queries) or self.store.nearest(queries[0], limit) is not None:
             return super().nearest_of_each(queries, limit)
-        self._refresh()
-        self._check_dimensions(queries.shape[1])
-        return self._scan.nearest_of_each(queries, limit)
+        return self._scan_for(queries.shape[1]).nearest_of_each(queries, limit)
 
     def vector(self, query: Vector, limit: int) -> Hits:
         found = self.store.nearest(query, limit)
-        if found is None and self._is_first_vector():
+        if found is None and self._scans.is_first(self.store):
             found = self.store.nearest(query, limit, alone=True)
-        if found is not None:
-            return found
-        self._refresh()
-        self._check_dimensions(query.size)
-        return self._scan.nearest(query, limit)
+        return self._scan_for(query.size).nearest(query, limit) if found is None else found
 
-    def _is_first_vector(self) -> bool:
-        """Whether this is the first vector question of this state: reading all pays from the second on."""
-        state = self.store.name, self.store.generation
-        first = state != self._asked_vector and state not in _SCANS
-        self._asked_vector = state
-        return first
+    def _scan(self) -> Scan:
+        return self._scans.of(self.store, lambda: Scan(*self._scanned()))
 
-    def _check_dimensions(self, dimensions: int) -> None:
-        if dimensions != self._scan.dimensions:
+    def _scan_for(self, dimensions: int) -> Scan:
+        """The vectors of this state of the index. Raises InputError if they have other dimensions."""
+        scan = self._scan()
+        if dimensions != scan.dimensions:
             raise InputError(
-                f"The question's vector has {dimensions} dimensions, the index {self._scan.dimensions}.",
+                f"The question's vector has {dimensions} dimensions, the index {scan.dimensions}.",
                 "Use the model that made the index, or index again with --rebuild.",
             )
+        return scan
 
     def prepare(self) -> None:
         """Computes the vectors that indexing has left for later, ahead of the search that needs them."""
         with self.snapshot():
             if self.store.provenance.vectors_later:
-                self._refresh()
+                self._scan()
 
     def vectors(self) -> tuple[Rows, NDArray[np.float32]]:
         """The rows and their unit vectors; those that indexing has left for later are computed and kept."""
@@ -405,11 +424,6 @@ class MemoryIndex(OpenIndex):
                 done,
             )  # fmt: skip
         return np.array([known[content_hash(text)].vector for text in texts])
-
-    def _refresh(self) -> None:
-        if self.store.generation != self._seen:
-            self._scan = _shared(_SCANS, self.store, lambda: Scan(*self._scanned()))
-            self._seen = self.store.generation
 
     def _scanned(self) -> tuple[Rows, list[str], NDArray[np.float32]]:
         rows, vectors = self.vectors()
@@ -452,22 +466,3 @@ class MemoryIndex(OpenIndex):
 
     def rows_of(self, path: str) -> Rows:
         return self.store.rows_of(path)
-
-
-_SCANS: WeakValueDictionary[tuple[str, int], Scan] = WeakValueDictionary()
-_POSTINGS: WeakValueDictionary[tuple[str, int], KeywordPostings] = WeakValueDictionary()
-_LOCK = threading.Lock()
-
-Shared = TypeVar("Shared", Scan, KeywordPostings)
-
-
-def _shared(
-    known: WeakValueDictionary[tuple[str, int], Shared], store: IndexStore, make: Callable[[], Shared]
-) -> Shared:
-    """What is read once of one state of a store, for all indexes that search this state."""
-    key = store.name, store.generation
-    with _LOCK:
-        found = known.get(key)
-        if found is None:
-            found = known[key] = make()
-        return found
