@@ -104,7 +104,8 @@ def remark_on_question(trace: Trace, asked: Pipeline, index: OpenIndex, target: 
         return
     if not has_feature("diagnose"):
         return
-    from workbench_plugins.diagnose.question_causes import Asked, remarks
+    from workbench_plugins.diagnose.asked import Asked
+    from workbench_plugins.diagnose.question_causes import remarks
 
     first = trace.paths()[:1]
 

@@ -209,9 +209,12 @@ def _count(size: int, sizes: ChunkSizes) -> int:
 
 
 @contextmanager
-def rebuilt(index: MemoryIndex, chunker: Chunker, what: str) -> Iterator[MemoryIndex]:
+def rebuilt(
+    index: MemoryIndex, chunker: Chunker, what: str, texts: Mapping[str, str] = {}
+) -> Iterator[MemoryIndex]:
     """The documents of `index` as it holds them, cut by `chunker`; `what` names the work in its progress.
 
+    `texts` are other texts for some documents, by their path.
     Vectors of texts that `index` knows are taken from there, and it is not changed. A transcript has the
     lines of its text, and not those of its file, which the index does not keep.
     """
@@ -227,7 +230,8 @@ def rebuilt(index: MemoryIndex, chunker: Chunker, what: str) -> Iterator[MemoryI
         )
         store.known_vectors.source = own
         fresh = MemoryIndex(store, index.embedder)
-        cuts = [(one, _cut(one, chunker)) for one in index.documents()]
+        documents = [replace(one, text=texts.get(one.path, one.text)) for one in index.documents()]
+        cuts = [(one, _cut(one, chunker)) for one in documents]
         vectors = _vectors(fresh, store, [one for _, passages in cuts for one in passages], what)
         with store.writing():
             for document, passages in cuts:

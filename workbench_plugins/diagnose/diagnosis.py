@@ -24,6 +24,7 @@ from workbench.retrieval.scope import FILTER_FIRST, Scope
 from workbench.safe_text import counted, one_line
 from workbench.tables import ABSENT, Block, Fold, Part, Table, Types, hanging, tidy
 from workbench.terminal import text_of
+from workbench_plugins.diagnose.asked import Asked
 from workbench_plugins.diagnose.causes import (
     Cause,
     Marks,
@@ -33,17 +34,18 @@ from workbench_plugins.diagnose.causes import (
     repairs,
     without_stop_words,
 )
+from workbench_plugins.diagnose.chunk_causes import cause_in_chunk
 from workbench_plugins.diagnose.chunk_sizes import Tried, cut_index, tried, untried
 from workbench_plugins.diagnose.fixes import LARGER, MOST_FIXES, Fix, best_fixes, fixes_of_many, verified
 from workbench_plugins.diagnose.keys import is_of_file
+from workbench_plugins.diagnose.note_causes import causes_in_note
 from workbench_plugins.diagnose.outside import (
-    cause_in_chunk,
     causes_outside,
     check_known,
     without_foreign_vectors,
 )
 from workbench_plugins.diagnose.parameters import Aim, Goal, parameters_of
-from workbench_plugins.diagnose.question_causes import Asked, question_causes
+from workbench_plugins.diagnose.question_causes import question_causes
 
 if TYPE_CHECKING:
     from workbench.figures import Figure
@@ -335,13 +337,18 @@ def _page(
 ) -> Diagnosis:
     pipeline = runs.pipeline
     outside = [] if goal.aim is Aim.OUT else list(causes_outside(runs, index, goal))
+    of_note: list[Cause] = []
     if not any(one.verified for one in outside):
-        outside = [*causes_in_question(runs, index, goal), *outside]
+        of_note = list(causes_in_note(runs, index, goal))
+        mended = [one for one in of_note if one.verified]
+        outside = [*mended, *causes_in_question(runs, index, goal), *outside]
     every = _of_engine(repairs(pipeline), pipeline, index)
     known = {one.where for one in outside}
     inside = [one for one in causes_inside(every, runs, goal, prices, index) if one.where not in known]
     offered = [*every, *without_stop_words(pipeline)]
-    first = next((one.where for one in (*outside, *inside)), ())
+    in_chunk = [] if outside else cause_in_chunk(runs, index, goal)
+    causes = [*outside, *_likelier(in_chunk, inside), *(one for one in of_note if not one.verified)]
+    first = causes[0].where if causes else ()
     fixes, found = best_fixes(offered, first, runs, goal, prices)
     if not fixes:
         fixes = fixes_of_many([one.repairs for one in inside], runs, goal, prices, index)
@@ -351,12 +358,19 @@ def _page(
         explanation=explain(runs.base, index, goal.path, runs.vector),
         goal=goal,
         pipeline=pipeline,
-        causes=(*outside, *inside, *([] if outside else cause_in_chunk(runs, index, goal))),
+        causes=tuple(causes),
         fixes=tuple(_corrected(_shown(few, chunks.fixes))),
         found=found + len(chunks.fixes),
         chunking=chunks.description,
         prices=prices,
     )
+
+
+def _likelier(in_chunk: Sequence[Cause], inside: Sequence[Cause]) -> list[Cause]:
+    """The causes of both kinds; a chunk is likelier than a repair of many stages, or one without a stage."""
+    first = inside[0].repairs if inside else ()
+    way_around = len(first) > 1 or any(one.removes for one in first)
+    return [*in_chunk, *inside] if way_around else [*inside, *in_chunk]
 
 
 def _of_engine(every: Sequence[Repair], pipeline: Pipeline, index: CachedIndex) -> list[Repair]:
@@ -375,7 +389,7 @@ def causes_in_question(runs: Reruns, index: CachedIndex, goal: Goal) -> list[Cau
     if goal.aim is Aim.OUT or not rows.size or not isinstance(innermost(index), MemoryIndex):
         return []
     asked = Asked(runs.question, runs.pipeline, index, goal.reached, deep=True)
-    return question_causes(asked, [one.text for one in index.chunks(rows[:FEW_CHUNKS])])
+    return question_causes(asked, [*(one.text for one in index.chunks(rows[:FEW_CHUNKS])), goal.path])
 
 
 def _shown(few: Sequence[Fix], of_chunks: Sequence[Fix]) -> Sequence[Fix]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -105,22 +104,25 @@ def _causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     if there is not None:
         told = str(there).removesuffix(f". {there.remedy}")
         repair = "workbench index FOLDER --extra ." if there.remedy == ADD else there.remedy
-        yield replace(_cause("not read", str(there)), description=told, repair=repair)
+        yield replace(of_kind("not read", str(there)), description=told, repair=repair)
+        return
+    if not indexed and goal.path not in changed and goal.path in index.paths():
+        yield of_kind("empty", f"{goal.path}: the index knows the file, and has no chunk of it")
         return
     if not indexed and goal.path not in changed:
         told = f"{goal.path}: the index has no chunk of it, and no later sync would read it"
-        yield _cause("not read", told)
+        yield of_kind("not read", told)
         return
     if changed:
         yield from _stale(runs, index, goal, changed, indexed)
-    vectors = [] if not indexed or not _asks_vectors(runs) else list(_of_vectors(runs, index, goal))
+    vectors = [] if not indexed or not asks_vectors(runs) else list(_of_vectors(runs, index, goal))
     yield from vectors
     if indexed and not changed and not vectors:
         yield from _of_store(index, goal)
         yield from _copies(runs, index, goal)
 
 
-def _asks_vectors(runs: Reruns) -> bool:
+def asks_vectors(runs: Reruns) -> bool:
     return any(isinstance(stage, VectorLeg) for stage in runs.pipeline.stages)
 
 
@@ -135,7 +137,7 @@ def _of_store(index: Index, goal: Goal) -> Iterator[Cause]:
             yield Cause(("index",), one.description, one.repair, told, False)
 
 
-def _cause(kind: str, evidence: str, verified: bool = False) -> Cause:
+def of_kind(kind: str, evidence: str, verified: bool = False) -> Cause:
     told = KINDS[kind]
     return Cause((told["where"],), told["says"], told["repair"], evidence, verified)
 
@@ -166,7 +168,7 @@ def _refused(index: Index) -> Iterator[Cause]:
     """The vectors of another model that the index itself refuses: no search with them can be run."""
     refusing = adapted(index, _ForeignVectors)
     if refusing is not None:
-        yield _cause("foreign", f"The vector leg brings nothing. {refusing.problem}")
+        yield of_kind("foreign", f"The vector leg brings nothing. {refusing.problem}")
 
 
 # An index that is older than its folder
@@ -183,13 +185,13 @@ def _stale(runs: Reruns, index: Index, goal: Goal, changed: list[str], indexed: 
             chunks = fresh.rows_of(goal.path).size
     except WorkbenchError as error:
         if concerns:
-            yield _cause(kind, f"{goal.path}: The copy could not be brought up to date: {error.problem}")
+            yield of_kind(kind, f"{goal.path}: The copy could not be brought up to date: {error.problem}")
         return
     if reached or concerns:
         files = f"{counted(len(changed), 'file')} changed since the index was made"
         told = f"{files}; up to date the index has {counted(chunks, 'chunk')} of {goal.path}"
         outcome = f"and the file is {goal.aim}" if reached else "but the file is still not as wanted"
-        yield _cause(kind, f"{goal.path}: {told}, {outcome}", reached)
+        yield of_kind(kind, f"{goal.path}: {told}, {outcome}", reached)
 
 
 @contextmanager
@@ -222,30 +224,7 @@ def _copies(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
         once = {one.chunk.text.strip(): one.chunk.path for one in reversed(longer.results)}
         if goal.path in once.values():
             told = f"{counted(copies, 'result')} of {len(texts)} repeat the text of another one"
-            yield _cause("copies", f"{goal.path}: {told}; with each text once, the file is {goal.aim}", True)
-
-
-MOST_PIECES = 24
-"""So many passages of a chunk are embedded alone."""
-PIECE = re.compile(r"[^\n.!?。！？]{12,}[.!?。！？]?")
-
-
-def cause_in_chunk(runs: Reruns, index: Index, goal: Goal) -> list[Cause]:
-    """Whether one passage of the file's best chunk, embedded alone, would bring the file into the answer."""
-    rows, asked = index.rows_of(goal.path), runs.vector
-    distances = _distances(index, asked, rows) if _asks_vectors(runs) and goal.aim is not Aim.OUT else None
-    if distances is None or asked is None:
-        return []
-    best = int(rows[np.argmin(distances)])
-    (chunk,) = index.chunks(np.array([best]))
-    pieces = [one.strip() for one in PIECE.findall(chunk.text)][:MOST_PIECES]
-    near = {one: index.embed(one) for one in pieces if len(pieces) > 1}
-    piece = max(near, key=lambda one: float(asked @ near[one]), default="")
-    if not piece or not _found_with(runs, index, goal, {best: near[piece]}):
-        return []
-    cosines = f"{float(asked @ near[piece]):.3f}, and the whole chunk {1 - float(distances.min()):.3f}"
-    told = f"“{piece[:60]}” alone has the cosine {cosines}; with it, the file would be {goal.aim}"
-    return [_cause("passage", f"{chunk.location}: {told}", True)]
+            yield of_kind("copies", f"{goal.path}: {told}; with each text once, the file is {goal.aim}", True)
 
 
 # Vectors
@@ -253,14 +232,14 @@ def cause_in_chunk(runs: Reruns, index: Index, goal: Goal) -> list[Cause]:
 
 def _of_vectors(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     rows = index.rows_of(goal.path)
-    distances = _distances(index, runs.vector, rows)
+    distances = distances_of(index, runs.vector, rows)
     if distances is None or runs.vector is None:
         return
     if not np.isfinite(distances).all():
         away = rows[~np.isfinite(distances)]
         made = {int(row): index.embed(one.text) for row, one in zip(away, index.chunks(away), strict=True)}
         told = f"{goal.path}: {away.size} of {counted(rows.size, 'chunk')} are in no answer of the vector leg"
-        yield _cause("unreached", told, _found_with(runs, index, goal, made))
+        yield of_kind("unreached", told, found_with(runs, index, goal, made))
         return
     best = int(rows[np.argmin(distances)])
     (chunk,) = index.chunks(np.array([best]))
@@ -269,7 +248,7 @@ def _of_vectors(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     rank = int(np.flatnonzero(near.rows == best)[0]) + 1
     cosine, most = 1 - float(near.raw[rank - 1]), 1 - float(near.raw.min())
     if most > LARGEST_COSINE:
-        yield _cause("long", f"the vector leg gives a similarity of {most:.2f}, and a cosine is at most 1")
+        yield of_kind("long", f"the vector leg gives a similarity of {most:.2f}, and a cosine is at most 1")
     elif rank > NEAR_ITSELF or (cosine < SAME_TEXT and chunk.read_share == 1):
         evidence = (
             f"{chunk.location}: embedded again, its cosine with its stored vector is {cosine:.3f}, "
@@ -285,7 +264,7 @@ def _foreign(runs: Reruns, index: Index, goal: Goal, evidence: str) -> Cause:
     rows = index.rows_of(goal.path)
     chunks = index.chunks(rows)
     made = {int(row): index.embed(chunk.text) for row, chunk in zip(rows, chunks, strict=True)}
-    return _cause("foreign", evidence, _found_with(runs, index, goal, made))
+    return of_kind("foreign", evidence, found_with(runs, index, goal, made))
 
 
 def _half_read(runs: Reruns, index: Index, goal: Goal, best: int) -> Iterator[Cause]:
@@ -299,19 +278,19 @@ def _half_read(runs: Reruns, index: Index, goal: Goal, best: int) -> Iterator[Ca
     }
     whole = _whole(index, {row: one.text for row, one in part.items()})
     asked = runs.vector
-    if asked is not None and whole and _found_with(runs, index, goal, whole):
+    if asked is not None and whole and found_with(runs, index, goal, whole):
         chunk = part[max(whole, key=lambda row: float(asked @ whole[row]))]
         yield _half("read in part", chunk, "with all of it")
     elif best in part:
         chunk = part[best]
         unread = chunk.text[int(len(chunk.text) * chunk.read_share) :]
-        if unread.strip() and _found_with(runs, index, goal, {best: index.embed(unread)}):
+        if unread.strip() and found_with(runs, index, goal, {best: index.embed(unread)}):
             yield _half("too long", chunk, "with the rest alone")
 
 
 def _half(kind: str, chunk: Chunk, how: str) -> Cause:
     told = f"{chunk.location}: the model read {chunk.read_share:.0%} of it; {how}, the file would be found"
-    return _cause(kind, told, True)
+    return of_kind(kind, told, True)
 
 
 def _whole(index: Index, texts: Mapping[int, str]) -> dict[int, Vector]:
@@ -323,13 +302,13 @@ def _whole(index: Index, texts: Mapping[int, str]) -> dict[int, Vector]:
     return dict(zip(texts, found, strict=True))
 
 
-def _found_with(runs: Reruns, index: Index, goal: Goal, vectors: dict[int, Vector]) -> bool:
+def found_with(runs: Reruns, index: Index, goal: Goal, vectors: dict[int, Vector]) -> bool:
     """Whether the answer is as wanted when some rows have these vectors."""
     other = _Reembedded(index, vectors)
     return goal.reached(search(runs.question, runs.pipeline, other, runs.vector))
 
 
-def _distances(index: Index, vector: Vector | None, rows: Rows) -> np.ndarray | None:
+def distances_of(index: Index, vector: Vector | None, rows: Rows) -> np.ndarray | None:
     if vector is None or not vector.any():
         return None
     hits = index.vector(vector, index.size)

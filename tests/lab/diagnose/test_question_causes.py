@@ -15,8 +15,9 @@ from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import search
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import THREE_FIXES
+from workbench_plugins.diagnose.asked import Asked
 from workbench_plugins.diagnose.diagnosis import diagnose
-from workbench_plugins.diagnose.question_causes import Asked, dates_in, language_of, question_causes
+from workbench_plugins.diagnose.question_causes import dates_in, language_of, question_causes
 
 NOTES = {
     "memory/login.md": "# Login\nMulti-factor authentication is required for the mail server.\n",

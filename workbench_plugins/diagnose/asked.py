@@ -1,0 +1,102 @@
+"""A question as it is examined: the notes' words, other questions that are tried, and causes that it has."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from textwrap import shorten
+
+from workbench.contracts import Index
+from workbench.errors import InputError
+from workbench.memory.index import MemoryIndex
+from workbench.records import Trace
+from workbench.retrieval.index_adapters import innermost
+from workbench.retrieval.pipeline import Pipeline, search
+from workbench.retrieval.query import unicode_words
+from workbench_plugins.diagnose.causes import Cause
+from workbench_plugins.diagnose.fixes import named
+from workbench_plugins.diagnose.parameters import settings_between
+
+LARGEST = 20_000
+"""An index of more chunks is not read for the words that it has."""
+MOST_TRIED = 24
+"""So many other questions are tried at most."""
+
+Works = Callable[[Trace], bool]
+"""Whether an answer is as wanted."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question, the pipeline and the index that it is asked of, and what is wanted of the answer.
+
+    `outcome` says in words what `works` means. With `deep`, the memory may be embedded again.
+    """
+
+    question: str
+    pipeline: Pipeline
+    index: Index
+    works: Works
+    outcome: str = "brings the answer that is wanted"
+    deep: bool = False
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The texts of the notes, each with its path before it; none of an index of very many chunks."""
+        if self.index.size > LARGEST:
+            return []
+        documents = self.index.documents()
+        if documents is not None:
+            return [f"{one.path}\n{one.text}" for one in documents]
+        rows = [self.index.rows_of(path) for path in self.index.paths()]
+        return [f"{one.path}\n{one.text}" for some in rows for one in self.index.chunks(some)]
+
+    @cached_property
+    def vocabulary(self) -> Counter[str]:
+        """The words of the notes in lower case, with how often each stands there."""
+        return Counter(word.lower() for text in self.texts for word in unicode_words(text))
+
+    def first_that_works(self, others: Iterator[str]) -> str:
+        """The first other question that gives the wanted answer; empty if none of the first few does."""
+        tried = dict.fromkeys(one.strip() for one in others)
+        return next((one for one in islice(tried, MOST_TRIED) if one and self._answers(one)), "")
+
+    def _answers(self, question: str) -> bool:
+        if question == self.question or not any(letter.isalnum() for letter in question):
+            return False
+        try:
+            return self.works(search(question, self.pipeline, self.index))
+        except InputError:
+            return False
+
+    def instead(self, question: str) -> str:
+        """The command that asks another question; the question alone if it cannot be typed."""
+        command = search_command(question, self.pipeline, self.index)
+        return command or f"ask “{question}”"
+
+
+def search_command(question: str, pipeline: Pipeline, index: Index) -> str:
+    """The command that searches a folder's index; empty for another index and a pipeline without a name."""
+    inner, known = innermost(index), named(pipeline.name)
+    if not isinstance(inner, MemoryIndex) or inner.root is None or known is None:
+        return ""
+    typed = settings_between(known, pipeline)
+    if not typed and (known.stages, known.layout) != (pipeline.stages, pipeline.layout):
+        return ""
+    options = [f"--set {shlex.quote(one)}" for one in typed]
+    begin = f"workbench search {shlex.quote(' '.join(question.split()))} -m {inner.command_options}"
+    return " ".join([begin, f"--system {shlex.quote(pipeline.name)}", *options])
+
+
+def short(question: str) -> str:
+    """The beginning of a question, as evidence quotes it."""
+    return shorten(question, 80, placeholder=" …")
+
+
+def cause_in_question(description: str, repair: str, evidence: str, verified: bool) -> Cause:
+    """A cause whose place is the question."""
+    return Cause(("question",), description, repair, evidence, verified)

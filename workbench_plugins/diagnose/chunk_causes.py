@@ -1,0 +1,78 @@
+"""A passage of the wanted file that is nearer to the question than the chunk in which it stands."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+
+from workbench.contracts import Index
+from workbench.measure.blame import Reruns
+from workbench.records import Chunk
+from workbench.retrieval.query import unicode_words
+from workbench.stop_words import content_words
+from workbench_plugins.diagnose.causes import Cause
+from workbench_plugins.diagnose.outside import asks_vectors, distances_of, found_with, of_kind
+from workbench_plugins.diagnose.parameters import Aim, Goal
+
+MOST_PIECES = 24
+"""So many passages of a file are embedded alone."""
+PIECE = re.compile(r"[^\n.!?。！？]{12,}[.!?。！？]?")
+HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+
+Piece = tuple[int, str]
+"""The row of a chunk, and a passage of its text."""
+
+
+def cause_in_chunk(runs: Reruns, index: Index, goal: Goal) -> list[Cause]:
+    """Whether one passage of the file, embedded alone or with its heading, would bring it into the answer."""
+    rows, asked = index.rows_of(goal.path), runs.vector
+    distances = distances_of(index, asked, rows) if asks_vectors(runs) and goal.aim is not Aim.OUT else None
+    if distances is None or asked is None:
+        return []
+    chunks = {int(row): one for row, one in zip(rows, index.chunks(rows), strict=True)}
+    pieces = _pieces(runs.question, chunks)
+    headings = _headings(chunks)
+    alone = {one: one[1] for one in pieces}
+    headed = {one: f"{headings[one[0]]}: {one[1]}" for one in pieces if one[0] in headings}
+    for kind, texts in (("passage", alone), ("split", headed)):
+        near = {one: index.embed(text) for one, text in texts.items()}
+        best = max(near, key=lambda one: float(asked @ near[one]), default=None)
+        if best is not None and found_with(runs, index, goal, {best[0]: near[best]}):
+            whole = 1 - float(distances[rows.tolist().index(best[0])])
+            told = f"“{texts[best][:60]}” alone has the cosine {float(asked @ near[best]):.3f}"
+            told += f", and the whole chunk {whole:.3f}; with it, the file would be {goal.aim}"
+            return [of_kind(kind, f"{chunks[best[0]].location}: {told}", True)]
+    return []
+
+
+def _pieces(question: str, chunks: Mapping[int, Chunk]) -> list[Piece]:
+    """Sentences and lines of chunks that have several: first those with words of the question and rare words.
+
+    Headings are left out, since they answer nothing.
+    """
+    some = {row: PIECE.findall(HEADING.sub("", one.text)) for row, one in chunks.items()}
+    pieces = [(row, one.strip()) for row, found in some.items() if len(found) > 1 for one in found]
+    words = {one.lower() for one in content_words(unicode_words(question))}
+    counts = Counter(word for _, one in pieces for word in _words(one))
+
+    def likely(piece: Piece) -> tuple[int, int]:
+        own = _words(piece[1])
+        return -len(words & own), -sum(counts[word] == 1 for word in own)
+
+    return sorted(pieces, key=likely)[:MOST_PIECES]
+
+
+def _words(text: str) -> set[str]:
+    return {one.lower() for one in unicode_words(text)}
+
+
+def _headings(chunks: Mapping[int, Chunk]) -> dict[int, str]:
+    """The last heading of the earlier chunks of the file, for each chunk that does not begin with one."""
+    found: dict[int, str] = {}
+    last = ""
+    for row, chunk in sorted(chunks.items(), key=lambda one: one[1].start_line):
+        if last and not HEADING.match(chunk.text.lstrip()):
+            found[row] = last
+        last = [last, *HEADING.findall(chunk.text)][-1]
+    return found

@@ -1,0 +1,131 @@
+"""What in the wanted note hides its words: invisible characters, markup, broken words, a wrong encoding.
+
+A reading is a way to read a text as its writer meant it. It is a cause if words of the question stand in the
+note only in this reading; it is verified with the note in this reading in a temporary copy of the index.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from workbench.contracts import Index
+from workbench.errors import WorkbenchError
+from workbench.measure.blame import Reruns
+from workbench.retrieval.pipeline import search
+from workbench.retrieval.query import unicode_words
+from workbench.safe_text import counted
+from workbench.stop_words import content_words
+from workbench_plugins.diagnose.asked import LARGEST
+from workbench_plugins.diagnose.causes import Cause
+from workbench_plugins.diagnose.chunk_sizes import chunker_named, cut_index, rebuilt
+from workbench_plugins.diagnose.parameters import Aim, Goal
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A way to read a note: what the note has, what mends it, and the note as it is meant."""
+
+    has: str
+    repair: str
+    meant: Callable[[str], str]
+
+
+def _visible(text: str) -> str:
+    """The text without characters that have no shape, such as soft hyphens and zero-width spaces."""
+    return "".join(one for one in text if unicodedata.category(one) != "Cf")
+
+
+def _decoded(text: str) -> str:
+    """Lines in UTF-8 that were read as Windows-1252 or Latin-1, read as UTF-8."""
+    return "\n".join(_decoded_line(line) for line in text.split("\n"))
+
+
+def _decoded_line(line: str) -> str:
+    for encoding in ("cp1252", "latin-1"):
+        try:
+            return line.encode(encoding).decode("utf-8")
+        except UnicodeError:
+            continue
+    return line
+
+
+def _without_tags(text: str) -> str:
+    """The text without HTML tags and comments, and with characters in place of their names."""
+    return html.unescape(re.sub(r"<!--|-->|</?[A-Za-z][^<>]*>", "", text))
+
+
+def _without_emphasis(text: str) -> str:
+    return re.sub(r"(?<=\w)(\*{1,3}|_{2}|~~|==|`)(?=\w)|(?<!\w)_(?=\w)|(?<=\w)_(?!\w)", "", text)
+
+
+def _whole_words(text: str) -> str:
+    return re.sub(r"(?<=\w)[-‐]\n[ \t]*(?=\w)", "", text)
+
+
+def _parted(text: str) -> str:
+    """Names of many words in their words: `bilgePump` and `bilge_pump`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[^\W_])_(?=[^\W_])", " ", text)
+
+
+def _composed(text: str) -> str:
+    return unicodedata.normalize("NFKC", text)
+
+
+READINGS = (
+    Reading("invisible characters inside words", "remove them from the note", _visible),
+    Reading("UTF-8 that was read as Latin-1", "restore its letters", _decoded),
+    Reading("HTML inside words", "write the words without tags and named characters", _without_tags),
+    Reading("markup inside words", "write the words without it", _without_emphasis),
+    Reading("words that are broken at the end of a line", "join their halves", _whole_words),
+    Reading("letters in another Unicode form than NFKC", "write them in that form", _composed),
+    Reading("several words written as one name", "write the words apart, too", _parted),
+)
+
+
+def causes_in_note(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
+    """What hides words of the question in the wanted note; nothing for an index without its texts."""
+    text = "" if goal.aim is Aim.OUT else _text(index, goal.path)
+    asked = {one.lower() for one in content_words(unicode_words(runs.question))}
+    there = _words(text)
+    for one in READINGS if text and asked - there else ():
+        meant = one.meant(text)
+        back = sorted((asked - there) & _words(meant)) if meant != text else []
+        if back:
+            reached = _reached(runs, index, goal, meant)
+            words = ", ".join(back[:4])
+            outcome = f"; with the note mended, the file is {goal.aim}" if reached else ""
+            yield Cause(
+                ("note",),
+                f"{goal.path} has {one.has}, and so it does not have these words of the question: {words}",
+                f"{one.repair}, then index again",
+                f"read as it is meant, it has {counted(len(back), 'more word')} of the question{outcome}",
+                reached,
+            )
+
+
+def _words(text: str) -> set[str]:
+    return {one.lower() for one in unicode_words(text)}
+
+
+def _text(index: Index, path: str) -> str:
+    """The text of a file as the index has it."""
+    if index.size > LARGEST:
+        return ""
+    documents = index.documents() or ()
+    return next((one.text for one in documents if one.path == path), "")
+
+
+def _reached(runs: Reruns, index: Index, goal: Goal, text: str) -> bool:
+    """Whether the answer is as wanted in a temporary index in which the note has another text."""
+    try:
+        memory = cut_index(index)
+        chunker = chunker_named(memory.store.settings.chunker)
+        assert chunker is not None  # cut_index has checked it
+        with rebuilt(memory, chunker, "the note as it is meant", {goal.path: text}) as mended:
+            return goal.reached(search(runs.question, runs.pipeline, mended, runs.vector))
+    except WorkbenchError:
+        return False

@@ -1,0 +1,136 @@
+"""What a question says in a form that a search reads as plain words: operators, negations, relative days."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from workbench.records import Query
+from workbench.retrieval.pipeline import search
+from workbench_plugins.diagnose.asked import Asked, cause_in_question, short
+from workbench_plugins.diagnose.causes import Cause
+
+TERM = r'(?:"[^"]*"|\([^()]*\)|[^\s"()]+)'
+FIELD = re.compile(rf'(?<![\w/:.])([A-Za-z_]{{2,12}}:)(?!//)(?=["(\w])({TERM})')
+BOOLEAN = re.compile(r"\b(?:AND|OR|NOT|NEAR(?:/\d+)?)\b")
+SIGN = re.compile(r'(?<!\S)[-+](?=["(\w])')
+NEGATED = re.compile(rf"(?:\bNOT\s+|(?<!\S)-(?=[\"(\w]))(?:[A-Za-z_]{{2,12}}:)?{TERM}")
+WILDCARD = re.compile(r"(\w+)\*")
+MARK = re.compile(r'["()*]|(?<=[\w"])[~^]\d*(?!\w)')
+FULL_WORDS = 3
+"""So many words of the notes are tried for the beginning of one."""
+
+NEGATION = re.compile(
+    r"[,;]?\s*\b(?:but not|not|without|except(?: for)?|other than|excluding|rather than|no)\b[^,;.?!]+",
+    re.IGNORECASE,
+)
+DAYS = "day|week|month|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday|night|weekend"
+RELATIVE = re.compile(
+    rf"\b(?:yesterday|today|tomorrow|tonight|(?:last|this|next|past)\s+(?:{DAYS})"
+    r"|(?:\d+|an?|one|two|three|four|five|six|seven)\s+(?:days?|weeks?|months?|years?)\s+ago)\b",
+    re.IGNORECASE,
+)
+ISO_DATE = re.compile(r"(?<!\d)(?:19|20)\d\d-\d\d-\d\d(?!\d)")
+
+
+def syntax_causes(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
+    """The forms that keep a question from its answer: each is named only if the question works without it."""
+    yield from _operators(asked)
+    yield from _negation(asked)
+    yield from _relative_day(asked, near)
+
+
+def operators_in(question: str) -> list[str]:
+    """The search operators of a question, as they are written.
+
+    >>> operators_in('title:tea AND -"green tea" pot*'), operators_in("where is the tea? (and the pot)")
+    (['title:', '-', 'AND', '*', '"'], [])
+    """
+    found = [match[1] for match in FIELD.finditer(question)]
+    found += [match[0] for match in SIGN.finditer(question)]
+    if not question.isupper():
+        found += BOOLEAN.findall(question)
+    if WILDCARD.search(question):
+        found.append("*")
+    if question.count('"') > 1:
+        found.append('"')
+    return list(dict.fromkeys(found))
+
+
+def without_operators(question: str, fields: bool = True) -> str:
+    """The words that are asked for: without what is negated, and with the values of fields or without them.
+
+    >>> without_operators('title:tea AND -"green tea" pot*'), without_operators("in:notes tea", fields=False)
+    ('tea pot', 'tea')
+    """
+    kept = NEGATED.sub(" ", question)
+    kept = FIELD.sub(r"\2" if fields else " ", kept)
+    for pattern in (BOOLEAN, SIGN, MARK):
+        kept = pattern.sub(" ", kept)
+    return " ".join(kept.split())
+
+
+def _operators(asked: Asked) -> Iterator[Cause]:
+    found = operators_in(asked.question)
+    if not found:
+        return
+    better = asked.first_that_works(_plain(asked))
+    if better:
+        unknown = "" if _has_syntax(asked) else ", which this search does not know"
+        yield cause_in_question(
+            f"the question has search operators ({' '.join(found[:6])}){unknown}",
+            asked.instead(better),
+            f"“{short(better)}” {asked.outcome}",
+            True,
+        )
+
+
+def _has_syntax(asked: Asked) -> bool:
+    """Whether the keyword leg sends the question in its engine's own syntax."""
+    query: Query | None = search(asked.question, asked.pipeline, asked.index).query
+    return query is not None and (query.expression is not None or any(one.bare for one in query.clauses))
+
+
+def _plain(asked: Asked) -> Iterator[str]:
+    """The question without its operators; the beginning of a word is completed by words of the notes."""
+    for match in WILDCARD.finditer(asked.question):
+        begin = match[1].lower()
+        whole = sorted(
+            (one for one in asked.vocabulary if one.startswith(begin) and one != begin),
+            key=lambda one: (-asked.vocabulary[one], one),
+        )
+        for word in whole[:FULL_WORDS]:
+            yield without_operators(asked.question.replace(match[0], word))
+    for fields in (True, False):
+        yield without_operators(asked.question, fields)
+
+
+def _negation(asked: Asked) -> Iterator[Cause]:
+    """Words that say what is not wanted: no leg knows that, so they are searched for."""
+    if not asked.deep or operators_in(asked.question):
+        return
+    said = [one[0].strip(" ,;") for one in NEGATION.finditer(asked.question)]
+    better = asked.first_that_works(iter([NEGATION.sub(" ", asked.question)])) if said else ""
+    if better:
+        yield cause_in_question(
+            f"the question says what is not wanted (“{short(said[0])}”), and its words are searched for, too",
+            asked.instead(better),
+            f"“{short(better)}” {asked.outcome}",
+            True,
+        )
+
+
+def _relative_day(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
+    """A day that only the calendar names: tried with the dates of the wanted file."""
+    said = RELATIVE.search(asked.question)
+    if said is None:
+        return
+    dates = dict.fromkeys(one for text in near for one in ISO_DATE.findall(text))
+    better = asked.first_that_works(asked.question.replace(said[0], one) for one in dates)
+    if better:
+        yield cause_in_question(
+            f"the question says “{said[0]}”, and this search does not know which day that is",
+            asked.instead(better),
+            f"“{short(better)}” {asked.outcome}",
+            True,
+        )
