@@ -347,9 +347,9 @@ PLANTED = [
              config='{"agents": {"defaults": {"memorySearch": {"query": {"minScore": 0.75}}}}}'),
     settings("a file without weight for vectors", "fusion|vectorWeight|weight", "-s", "openclaw-2026.2.13@FILE", good="openclaw-2026.2.13",
              config='{"agents": {"defaults": {"memorySearch": {"query": {"hybrid": {"vectorWeight": 0.05, "textWeight": 0.95}}}}}}'),
-    data("index", "edited since", "changed since|older than|out of date|is not in the index", "where is the spare rudder kept",
+    data("index", "edited since", "Cause: index", "where is the spare rudder kept",
          "yard/fire.md", "--set", "limit.count=1", after=changed("yard/fire.md", "# Fire\n\nThe spare rudder is kept beside the fire door.\n")),
-    data("index", "renamed since", "older than|out of date|not in the index|new", "may dogs walk on the quay", "rules/animals.md", after=renamed),
+    data("index", "renamed since", "Cause: index|not in the index", "may dogs walk on the quay", "rules/animals.md", after=renamed),
     code("all vectors the same", "vectors?|same distance", base=ACME, kind="index", of_index=Constant),
     code("some dimensions", "vectors|embed|model", base=NEAREST, kind="index", of_index=HalfOfNumbers),
     data("index", "huge chunks", "Cause: chunk", "which oil does the stern gland take", "yard/manual.md", *VECTORS, "--set", "limit.count=3",
@@ -386,7 +386,7 @@ PLANTED = [
         "acme", {"vector": Asked(before_filter(BOATS_FIRST, "rules/"), TopK(cap=5)), "keyword": Asked(by_words(lambda q: ["berth"]), TopK(cap=5))},
         "rrf-60", limit=3, texts=TEXTS)),
     engine("one list for all questions", "same (list|answer|order)|whatever|every question", "may dogs walk on the quay", "rules/dogs", Recorder(
-        "acme", {"vector": Asked(always(LAST), TopK(cap=12)), "keyword": Asked(by_words(lambda q: ["boat"]), TopK(cap=12))},
+        "acme", {"vector": Asked(always(LAST), TopK(cap=12)), "keyword": Asked(by_words(lambda q: ["berth"]), TopK(cap=12))},
         "rrf-60", limit=4, texts=TEXTS)),
     engine("no stems", "keyword.leg|stem|tokeni|word", "compressors belts servicing", "log/2026-01-19", Recorder(
         "acme", {"vector": Asked(always(LAST[:12]), TopK(cap=12)), "keyword": Asked(by_words(words_of), TopK(cap=12))},
@@ -415,7 +415,9 @@ def halves(held: bool) -> Iterator[Planted]:
 
 
 def first_line(printed: str) -> str:
-    return next((line for line in printed.strip().split("\n") if line.strip()), "")
+    """The line that says the cause; a remark about the index stands before it."""
+    lines = [line for line in printed.strip().split("\n") if line.strip()]
+    return next((line for line in lines if line.startswith(("Cause", "No cause"))), lines[0] if lines else "")
 
 
 def pasted(printed: str, root: Path) -> str:

@@ -8,8 +8,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from workbench.measure.blame import LAYOUT, Reruns
-from workbench.records import KEPT, Hits, Trace
+from workbench.records import KEPT, Floats, Hits, Stage, Trace
 from workbench.retrieval.legs import KeywordLeg, Union, VectorLeg, legs_of
+from workbench.retrieval.query import unicode_words, words_query
+from workbench.systems.catalogue import SYSTEMS
 from workbench_plugins.diagnose.parameters import Goal
 
 
@@ -31,14 +33,27 @@ def lost_in(runs: Reruns, goal: Goal) -> set[str]:
 
 
 def odd_slots(runs: Reruns, traces: Sequence[Trace], goal: Goal) -> set[str]:
-    """The slots whose stages turn a score or an order round in most searches, or hide the file from a leg."""
-    found = Counter(slot for trace in traces for slot in {*_turned(trace), *_unsorted(trace)})
+    """The slots whose stages behave as a fault does.
+
+    They turn a score or an order round in most searches, or make one number of all scores; they hide the file
+    from a leg; or they are a query of one's own that finds nothing, where a plain one finds the file.
+    """
+    own = {stage.slot for stage in runs.pipeline.stages if not _is_usual(stage)}
+    found = Counter(
+        slot for trace in traces for slot in {*_turned(trace), *_unsorted(trace), *(own & {*_flat(trace)})}
+    )
     odd = {slot for slot, count in found.items() if 2 * count > len(traces)}
-    return odd | set(_hidden(runs, goal)) | (lost_in(runs, goal) & {"rerank"})
+    silent = own & {*_silent_query(runs, goal)}
+    return odd | silent | set(_hidden(runs, goal)) | (lost_in(runs, goal) & {"rerank"})
 
 
-def _turned(trace: Trace) -> Iterator[str]:
-    """The stages that give the best hit of a leg a lower score than its worst one."""
+def _is_usual(stage: Stage) -> bool:
+    """Whether a registered system has this very stage."""
+    return any(stage in one.stages for one in SYSTEMS.values())
+
+
+def _scored(trace: Trace) -> Iterator[tuple[str, Floats, Floats]]:
+    """Each slot that scores a leg's hits, with the leg's own numbers and the scores: larger is better."""
     for stage in trace.stages:
         for column in stage.writes():
             relevance = trace.columns.get(f"{column.removesuffix('_score')}_relevance")
@@ -47,9 +62,37 @@ def _turned(trace: Trace) -> Iterator[str]:
                 continue
             known = ~np.isnan(relevance) & ~np.isnan(score)
             if known.sum() > 2:
-                best, worst = relevance[known].argmax(), relevance[known].argmin()
-                if score[known][best] < score[known][worst]:
-                    yield stage.slot
+                yield stage.slot, relevance[known], score[known]
+
+
+def _turned(trace: Trace) -> Iterator[str]:
+    """The stages that give the best hit of a leg a lower score than its worst one."""
+    for slot, relevance, score in _scored(trace):
+        if score[relevance.argmax()] < score[relevance.argmin()]:
+            yield slot
+
+
+MANY_NUMBERS = 5
+"""A leg that gives so many numbers tells its hits apart."""
+
+
+def _flat(trace: Trace) -> Iterator[str]:
+    """The stages that make one or two numbers of the many of a leg."""
+    for slot, relevance, score in _scored(trace):
+        if np.unique(relevance).size >= MANY_NUMBERS and np.unique(score).size <= 2:
+            yield slot
+
+
+def _silent_query(runs: Reruns, goal: Goal) -> Iterator[str]:
+    """The query's slot, if the keyword leg brings nothing and the question's words, each alone, the file."""
+    trace, index = runs.base, runs.context.index
+    legs = [one for one in legs_of(runs.pipeline.stages) if isinstance(one, KeywordLeg)]
+    query = words_query(unicode_words(trace.question), "OR")
+    brought = any(trace.legs[one.name].hits.rows.size for one in legs if one.name in trace.legs)
+    if query is None or not legs or brought:
+        return
+    if _has(index.keyword(query, index.size), index.rows_of(goal.path)):
+        yield "query"
 
 
 def _unsorted(trace: Trace) -> Iterator[str]:

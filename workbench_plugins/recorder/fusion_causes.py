@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from urllib.parse import unquote
 
 import numpy as np
 
 from workbench.measure.blame import Reruns
-from workbench.records import Hits
+from workbench.records import Hits, Rows
+from workbench.retrieval.columns import Columns
+from workbench.retrieval.fusion import Fusion
 from workbench.retrieval.legs import legs_of
+from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import unicode_words
+from workbench.retrieval.scope import FILTER_FIRST
 from workbench.stop_words import STOP_WORDS
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.parameters import Goal
@@ -23,13 +29,19 @@ from workbench_plugins.recorder.recorded_index import RecordedIndex, TopK
 def causes(index: RecordedIndex, runs: Reruns, goal: Goal) -> Iterator[Cause]:
     """Faults of each leg, then a cut before the fusion. Weights and floors are stages, as of any pipeline."""
     legs = [one for one in legs_of(runs.pipeline.stages) if isinstance(one, ListLeg)]
-    yield from _ids_in_two_ways(index, legs, runs, goal)
-    for leg in legs:
-        yield from _upside_down(index, leg, runs, goal)
-        yield from _other_words(index, leg, runs, goal)
-        yield from _without_idf(index, leg, runs, goal)
-        yield from _filtered(index, leg, runs, goal)
-        yield from _empty(index, leg, runs, goal)
+    deaf = [(leg, _deaf(index, leg, runs, goal)) for leg in legs]
+    found = [*_ids_in_two_ways(index, legs, runs, goal), *_other_scale(legs, runs, goal)]
+    for leg, same_list in deaf:
+        found += _upside_down(index, leg, runs, goal)
+        if same_list is None:  # else what it brings says nothing about its words
+            found += _other_words(index, leg, runs, goal)
+            found += _without_idf(index, leg, runs, goal)
+        found += _filtered(index, leg, runs, goal)
+        found += _filtered_late(index, leg, runs, goal)
+        found += _empty(index, leg, runs, goal)
+    yield from found
+    if not any(one.verified for one in found):
+        yield from (one for _, one in deaf if one is not None)
     yield from _cut_before_fusion(index, legs, runs, goal)
 
 
@@ -95,21 +107,63 @@ def plain_id(id_: str) -> str:
     >>> plain_id("./Notes/Tea.md"), plain_id("notes\\\\tea.md")
     ('notes/tea.md', 'notes/tea.md')
     """
-    text = unicodedata.normalize("NFC", id_).replace("\\", "/").casefold()
+    text = unicodedata.normalize("NFC", unquote(id_)).replace("\\", "/").casefold()
     return "/".join(part for part in text.split("/") if part not in ("", "."))
 
 
+def _without_ending(id_: str) -> str:
+    return re.sub(r"\.[a-z]\w{0,4}$", "", plain_id(id_))
+
+
+def _document_of(id_: str) -> str:
+    """The document of a chunk whose id ends with a number: `tea#0`, `tea:3-17`, `tea_chunk_2`."""
+    return _without_ending(re.sub(r"(?:[#:@|]|[_-](?:chunk|part)[_-]?)\d+(?:-\d+)?$", "", plain_id(id_)))
+
+
+FORMS: tuple[tuple[Callable[[str], str], str], ...] = (
+    (plain_id, "such as without ./ and in one case"),
+    (_without_ending, "with the ending of the file or without it"),
+    (_document_of, "as documents or as their chunks"),
+)
+"""Ways in which one document gets two ids, and how one way of writing may be."""
+
+
 def _ids_in_two_ways(index: RecordedIndex, legs: list[ListLeg], runs: Reruns, goal: Goal) -> Iterator[Cause]:
-    """One document under two ids, so that the fusion counts it as two: tried with one id for both."""
+    """One document under two ids, so that the fusion counts it as two: tried with one id for both.
+
+    A form is tried only if no two ids of one leg are the same in it, and two documents whose texts are known
+    are two.
+    """
     lists = {leg.name: index.listed(leg.name, runs.question, ALL).rows for leg in legs}
-    if not index.rows_of(goal.path).size:
+    wanted = index.rows_of(goal.path)
+    if not wanted.size:
         return
     ids = {int(row): index.chunks(np.array([row]))[0].id for rows in lists.values() for row in rows}
-    first: dict[str, int] = {plain_id(goal.path): int(index.rows_of(goal.path)[0])}
-    one_row = {row: first.setdefault(plain_id(id_), row) for row, id_ in ids.items()}
-    twice = [ids[row] for row, other in one_row.items() if row != other and row in ids]
-    if not twice or first[plain_id(goal.path)] not in one_row.values():
+    for form, how in FORMS:
+        alike = [{form(ids[int(row)]) for row in rows} for rows in lists.values()]
+        if any(len(some) < rows.size for some, rows in zip(alike, lists.values(), strict=True)):
+            continue
+        first = {form(goal.path): int(wanted[0])}
+        one_row = {row: first.setdefault(form(id_), row) for row, id_ in ids.items()}
+        names = {**ids, int(wanted[0]): goal.path}
+        twice = [row for row, other in one_row.items() if row != other]
+        two = any({ids[row], names[one_row[row]]} <= index.texts.keys() for row in twice)
+        if not twice or two or not goal.reached(runs.trace(_under_one_id(legs, one_row, runs.pipeline))):
+            continue
+        one, other = ids[twice[0]], names[one_row[twice[0]]]
+        yield Cause(
+            ("ids",),
+            f"the legs write the id of one document in two ways: {one} and {other}",
+            f"write the ids in one way in both indexes, {how}",
+            f"Recorded: {len(twice)} ids stand for a document that has another id, too. "
+            f"With one id for each, the file is {goal.aim}.",
+            verified=True,
+        )
         return
+
+
+def _under_one_id(legs: list[ListLeg], one_row: Mapping[int, int], pipeline: Pipeline) -> Pipeline:
+    """The pipeline whose legs bring each document in one row."""
 
     def under_one_id(of: ListIndex, leg: str, question: str, depth: int) -> Hits:
         hits = of.listed(leg, question, depth)
@@ -118,23 +172,73 @@ def _ids_in_two_ways(index: RecordedIndex, legs: list[ListLeg], runs: Reruns, go
         kept = np.sort(firsts)
         return replace(hits, rows=rows[kept], raw=hits.raw[kept])
 
-    example = twice[0]
-    other = next(id_ for row, id_ in {**ids, **dict.fromkeys(first.values(), goal.path)}.items()
-                 if plain_id(id_) == plain_id(example) and id_ != example)  # fmt: skip
-    cause = Cause(
-        ("ids",),
-        f"the legs write the id of one document in two ways: {example} and {other}",
-        "write the ids in one way in both indexes, such as without ./ and in one case",
-        f"{len(twice)} ids stand for a document that has another id, too",
-        verified=False,
-    )
+    for leg in legs:
+        pipeline = pipeline.with_stage(replace(leg, read=under_one_id))
+    return pipeline
+
+
+def _other_scale(legs: list[ListLeg], runs: Reruns, goal: Goal) -> Iterator[Cause]:
+    """A leg whose least part of the score is more than the most of another: tried with scores up to 1."""
+    fusion = next((one for one in runs.pipeline.stages if isinstance(one, Fusion)), None)
+    if fusion is None or len(legs) < 2:
+        return
+    parts = {
+        leg: values[~np.isnan(values)]
+        for leg, values in zip(fusion.legs, fusion.contributions(Columns(runs.base.columns)), strict=True)
+    }
+    known = {leg: values for leg, values in parts.items() if values.size}
+    large = max(known, key=lambda leg: known[leg].min(), default="")
+    small = min(known, key=lambda leg: known[leg].max(), default="")
+    if large == small or known[small].max() <= 0 or known[large].min() <= known[small].max():
+        return
     mended = runs.pipeline
     for leg in legs:
-        mended = mended.with_stage(replace(leg, read=under_one_id))
-    reached = goal.reached(runs.trace(mended))
-    if reached:
-        yield replace(cause, evidence=f"Recorded: {cause.evidence}. With one id for each, the file is "
-                      f"{goal.aim}.", verified=True)  # fmt: skip
+        mended = mended.with_stage(replace(leg, read=scaled_to_one))
+    if goal.reached(runs.trace(mended)):
+        yield Cause(
+            (fusion.slot,),
+            f"the scores of the legs have different scales, and the {large} leg decides alone",
+            "scale the scores of both legs before they are added, or fuse their ranks",
+            f"Recorded: the least part of the {large} leg is {known[large].min():.4g}, and the most of the "
+            f"{small} leg {known[small].max():.4g}. Tried: with the best score of each leg as 1, the file is "
+            f"{goal.aim}.",
+            verified=True,
+        )
+
+
+def scaled_to_one(index: ListIndex, leg: str, question: str, depth: int) -> Hits:
+    """The list of a leg with its scores as shares of the best."""
+    hits = index.listed(leg, question, depth)
+    most = float(np.abs(hits.raw).max()) if hits.rows.size else 0.0
+    return replace(hits, raw=hits.raw / most) if most else hits
+
+
+OTHER_QUESTIONS = 3
+"""So many questions of other words tell that a leg does not read its question."""
+
+
+def _deaf(index: RecordedIndex, leg: ListLeg, runs: Reruns, goal: Goal) -> Cause | None:
+    """A leg that returns one list for all questions: tried with the document at its first place."""
+    if not index.legs[leg.name].again or len(index.texts) < OTHER_QUESTIONS:
+        return None
+    asked = {one.lower() for one in unicode_words(runs.question)}
+    others = []
+    for _, text in sorted(index.texts.items()):
+        words = [one for one in unicode_words(text) if one.lower() not in asked]
+        others += [" ".join(words[:6])] if words else []
+    others = list(dict.fromkeys(others))[:: max(1, len(others) // OTHER_QUESTIONS)][:OTHER_QUESTIONS]
+    mine = index.listed(leg.name, runs.question, ALL).rows
+    theirs = [index.listed(leg.name, one, ALL).rows for one in others]
+    if len(others) < OTHER_QUESTIONS or mine.size < 2 or any(not np.array_equal(mine, one) for one in theirs):
+        return None
+    fault = f"{leg.name} leg: it returns the same list for every question that was tried"
+    evidence = (
+        f"{OTHER_QUESTIONS} questions of other words, such as “{others[0]}”, get the same {mine.size} "
+        "documents in the same order; tried with the document at the first place of this leg"
+    )
+    repair = "look whether the question reaches it: a cache, a fixed query, or vectors that are all the same"
+    cause = Cause((leg.slot,), fault, repair, evidence, verified=False)
+    return _tried(cause, replace(leg, read=_with_missing(goal.path)), runs, goal)
 
 
 def _filtered(index: RecordedIndex, leg: ListLeg, runs: Reruns, goal: Goal) -> Iterator[Cause]:
@@ -155,6 +259,35 @@ def _filtered(index: RecordedIndex, leg: ListLeg, runs: Reruns, goal: Goal) -> I
     repair = "take the filter away, or add the missing documents to its index"
     cause = Cause((leg.slot,), fault, repair, evidence, verified=False)
     yield _tried(cause, replace(leg, read=_with_missing(goal.path)), runs, goal)
+
+
+def _filtered_late(index: RecordedIndex, leg: ListLeg, runs: Reruns, goal: Goal) -> Iterator[Cause]:
+    """A leg that takes its k nearest and filters them then, so that it brings fewer than it was asked for."""
+    depth = leg.deepest(runs.pipeline.limit)
+    if not index.legs[leg.name].again or depth >= ALL:
+        return
+    short, every = index.listed(leg.name, runs.question, depth), index.listed(leg.name, runs.question, ALL)
+    rank = _rank(every, index.rows_of(goal.path))
+    if short.rows.size >= min(depth, every.rows.size) or not rank or rank > depth:
+        return
+    fault = f"{leg.name} leg: it takes its nearest {depth} first and filters them then"
+    evidence = (
+        f"asked for {depth} it brings {short.rows.size}, and asked for everything {every.rows.size}, "
+        f"with the document at rank {rank}"
+    )
+    cause = Cause((leg.slot,), fault, FILTER_FIRST, evidence, verified=False)
+    yield _tried(cause, replace(leg, read=_first_of_all), runs, goal)
+
+
+def _rank(hits: Hits, rows: Rows) -> int:
+    """The first rank of some rows in a list; 0 if none is there."""
+    return int(next(iter(np.flatnonzero(np.isin(hits.rows, rows)) + 1), 0))
+
+
+def _first_of_all(index: ListIndex, leg: str, question: str, depth: int) -> Hits:
+    """The first hits of everything that a leg brings, as if it filtered first."""
+    hits = index.listed(leg, question, ALL)
+    return replace(hits, rows=hits.rows[:depth], raw=hits.raw[:depth])
 
 
 def _with_missing(path: str) -> Read:
