@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ from workbench.registry import has_feature
 from workbench.retrieval.index_adapters import IndexAdapter, adapted, innermost
 from workbench.retrieval.legs import VectorLeg
 from workbench.retrieval.pipeline import Pipeline, search
+from workbench.retrieval.query import unicode_words
 from workbench.safe_text import counted
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.parameters import Aim, Goal
@@ -115,11 +117,27 @@ def _causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
         return
     if changed:
         yield from _stale(runs, index, goal, changed, indexed)
+    if indexed:
+        yield from _wordless(index, goal)
     vectors = [] if not indexed or not asks_vectors(runs) else list(_of_vectors(runs, index, goal))
     yield from vectors
     if indexed and not changed and not vectors:
         yield from _of_store(index, goal)
         yield from _copies(runs, index, goal)
+
+
+FEWEST_WORDS = 2
+"""A note of fewer words says nothing, besides what it links to."""
+LINKS = re.compile(r"!\[\[[^\]\n]*\]\]|!\[[^\]\n]*\]\([^)\n]*\)|<img\b[^>]*>|https?://\S+")
+
+
+def _wordless(index: Index, goal: Goal) -> Iterator[Cause]:
+    """A file that has only pictures, attachments and addresses."""
+    chunks = index.chunks(index.rows_of(goal.path))
+    text = "\n".join(one.body for one in chunks)
+    links = LINKS.findall(text)
+    if links and len(unicode_words(LINKS.sub(" ", text))) < FEWEST_WORDS:
+        yield of_kind("wordless", f"{goal.path}: its text is {', '.join(links[:3])}")
 
 
 def asks_vectors(runs: Reruns) -> bool:
