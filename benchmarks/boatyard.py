@@ -9,17 +9,17 @@ BERTHS = (14, 22, 3, 9, 31, 17, 26, 5, 12, 8)
 PAINTS = ("navy", "cream", "black", "ochre", "scarlet", "grey", "white", "olive", "teal", "maroon")
 
 NOTES = {
-    f"boats/{name.lower()}.md": f"# {name}\n\nThe {name} lies at berth {berth}. Her hull is painted {paint}.\n"
+    f"boats/{name.lower()}.md": f"# {name}\n\nThe {name} lies at berth {berth}. The hull is {paint}.\n"
     for name, berth, paint in zip(BOATS, BERTHS, PAINTS, strict=True)
 } | {
-    "yard/crane.md": "# Crane\n\nThe crane lifts nine tonnes at most. Its key hangs behind the office door.\n",
-    "yard/van.md": "# Van\n\nThe van is booked by the week. Fill its tank with diesel before you bring it back.\n",
+    "yard/crane.md": "# Crane\n\nThe crane lifts nine tonnes at most. Its key is behind the door.\n",
+    "yard/van.md": "# Van\n\nBook the van by the week. Fill its tank with diesel when you return it.\n",
     "yard/fire.md": "# Fire\n\nExtinguishers stand at the paint shed and beside the fuel pump.\n",
-    "yard/wifi.md": "# Wireless network\n\nThe guest network is called slipway, and its password is on the board.\n",
+    "yard/wifi.md": "# Wireless network\n\nThe guest network is called slipway. Ask for its password.\n",
     "yard/waste.md": "# Waste\n\nOld flares go to the coastguard, oil filters into the blue barrel.\n",
     "yard/antifouling.md": "# Antifouling\n\nThe yard uses copper free antifouling since the new bylaw.\n",
-    "yard/sails.md": "# Sail loft\n\nTorn sails are mended by Ines on the first floor, two weeks ahead.\n",
-    "yard/errors.md": "# Travel hoist\n\nError E42 means that the left brake is hot. Error E17 is a flat battery.\n",
+    "yard/sails.md": "# Sail loft\n\nTorn sails are mended by Ines on the first floor.\n",
+    "yard/errors.md": "# Travel hoist\n\nError E42 means that the left brake is hot. E17 is a flat cell.\n",
     "rules/fees.md": "# Fees\n\nA berth costs 38 euros a metre each month, due on the first.\n",
     "rules/guests.md": "# Guests\n\nVisiting crews may stay three nights without a contract.\n",
     "rules/noise.md": "# Noise\n\nNo grinding before eight in the morning, and none on Sundays.\n",

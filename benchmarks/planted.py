@@ -1,9 +1,9 @@
-"""Faults in a made-up boatyard's notes, and whether `diagnose` names them: `python -m benchmarks.planted [--held]`.
+"""Faults in a boatyard's notes, and whether `diagnose` names them: `python -m benchmarks.planted [--held]`.
 
 They are of the six kinds of `benchmarks.six_kinds`, and none is of a sort that is planted there. Every second
 fault of each kind is held out: `--held` runs those alone. A fault counts as named if the first line of the
-answer has the words that only its true cause has. A repair that is printed as a command is run, and one that
-is printed as Python runs in an empty interpreter; it works if the file is in the answer then.
+answer has the words that only its true cause has. A repair that is printed as a search is run as it stands.
+With `--list` the whole answers are printed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import io
 import json
 import re
 import shlex
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -24,8 +23,8 @@ from unittest import mock
 
 import numpy as np
 
-from benchmarks.boatyard import NOTES, QUESTIONS, write
-from benchmarks.faults import ACME, SUM, AnyWords
+from benchmarks.boatyard import BOATS, NOTES, QUESTIONS, write
+from benchmarks.faults import ACME, SUM
 from workbench.cli import entry
 from workbench.contracts import Context, Index
 from workbench.memory.opening import open_index
@@ -50,15 +49,18 @@ Notes = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Planted:
-    """A fault of one kind, words that its true cause has, and how its diagnosis is printed."""
+    """A fault of one kind, words that its true cause has, and how its diagnosis is printed.
+
+    `printed` gives what is printed, and whether a search that is printed brings the file (None without one).
+    """
 
     kind: str
     name: str
     words: str
-    printed: Callable[[Path], str]
+    printed: Callable[[Path], tuple[str, bool | None]]
 
 
-class NotLost(Exception):
+class NotLostError(Exception):
     """The fault loses no answer: it must be planted stronger."""
 
 
@@ -66,24 +68,30 @@ def run(*words: str, errors: bool = True) -> str:
     """What a command prints, with its errors or without."""
     told, other = io.StringIO(), io.StringIO()
     wrong = contextlib.redirect_stderr(told if errors else other)
-    with contextlib.redirect_stdout(told), wrong, contextlib.suppress(SystemExit):
-        with mock.patch.object(sys, "argv", ["workbench", *words]):
-            entry.run()
+    typed = mock.patch.object(sys, "argv", ["workbench", *words])
+    with contextlib.redirect_stdout(told), wrong, typed, contextlib.suppress(SystemExit):
+        entry.run()
     return told.getvalue()
 
 
 def paths(root: Path, question: str, *options: str) -> list[str]:
     where = ("-m", str(root), "--index", str(root.parent / "index"))
     printed = run("search", question, *where, "--json", *options, errors=False)
+    return json_paths(printed)
+
+
+def json_paths(printed: str) -> list[str]:
+    """The paths of results that were printed as JSON."""
     return [one["path"] for one in json.loads(printed)["results"]]
 
 
-def command(root: Path, question: str, target: str, *options: str) -> str:
+def command(root: Path, question: str, target: str, *options: str) -> tuple[str, bool | None]:
     """What `diagnose` prints for a question whose file is not in the answer."""
     where = ("-m", str(root), "--index", str(root.parent / "index"))
     if target in paths(root, question, *options):
-        raise NotLost
-    return run("diagnose", question, "-t", target, *where, *options)
+        raise NotLostError
+    printed = run("diagnose", question, "-t", target, *where, *options)
+    return printed, pasted(printed, target)
 
 
 def indexed(root: Path, *options: str) -> None:
@@ -93,7 +101,7 @@ def indexed(root: Path, *options: str) -> None:
 def settings(name: str, words: str, *options: str, good: str, config: str = "") -> Planted:
     """A registered system with options that lose the first question which it answers without them."""
 
-    def printed(root: Path) -> str:
+    def printed(root: Path) -> tuple[str, bool | None]:
         write(root, NOTES)
         indexed(root)
         if config:
@@ -101,27 +109,33 @@ def settings(name: str, words: str, *options: str, good: str, config: str = "") 
         given = [one.replace("FILE", str(root.parent / "openclaw.json")) for one in options]
         for question, target in QUESTIONS.items():
             if target in paths(root, question, "-s", good):
-                with contextlib.suppress(NotLost):
+                with contextlib.suppress(NotLostError):
                     return command(root, question, target, *given)
-        raise NotLost
+        raise NotLostError
 
     return Planted("settings", name, words, printed)
 
 
-def lost(good: Pipeline, broken: Pipeline, index: Index, other: Index) -> str:
+def lost(good: Pipeline, broken: Pipeline, index: Index, other: Index) -> tuple[str, None]:
     for question, target in QUESTIONS.items():
         if target in search(question, good, index).paths() and (
             target not in search(question, broken, other).paths()
         ):
-            return text_of(diagnose(question, broken, other, target).view())
-    raise NotLost
+            return text_of(diagnose(question, broken, other, target).view()), None
+    raise NotLostError
 
 
-def code(name: str, words: str, *stages: Any, base: Pipeline = ACME, kind: str = "own Python",
-         of_index: Callable[[Index], Index] = lambda one: one) -> Planted:  # fmt: skip
+def code(
+    name: str,
+    words: str,
+    *stages: Any,
+    base: Pipeline = ACME,
+    kind: str = "own Python",
+    of_index: Callable[[Index], Index] = lambda one: one,
+) -> Planted:
     """Stages of one's own, or an index of one's own, in a pipeline without the name of a system."""
 
-    def printed(root: Path) -> str:
+    def printed(root: Path) -> tuple[str, bool | None]:
         write(root, NOTES)
         index_folder(root, options=Options(index_path=root.parent / "index"))
         broken = base
@@ -134,13 +148,22 @@ def code(name: str, words: str, *stages: Any, base: Pipeline = ACME, kind: str =
     return Planted(kind, name, words, printed)
 
 
-def data(kind: str, name: str, words: str, question: str, target: str, *options: str,
-         notes: Notes = {}, before: Callable[[Path], None] | None = None,
-         after: Callable[[Path], None] | None = None, index: tuple[str, ...] = ()) -> Planted:  # fmt: skip
+def data(
+    kind: str,
+    name: str,
+    words: str,
+    question: str,
+    target: str,
+    *options: str,
+    notes: Notes | None = None,
+    before: Callable[[Path], None] | None = None,
+    after: Callable[[Path], None] | None = None,
+    index: tuple[str, ...] = (),
+) -> Planted:
     """The boatyard with other notes beside it, changed before or after it is indexed."""
 
-    def printed(root: Path) -> str:
-        write(root, {**NOTES, **notes})
+    def printed(root: Path) -> tuple[str, bool | None]:
+        write(root, {**NOTES, **(notes or {})})
         if before is not None:
             before(root)
         indexed(root, *index)
@@ -252,7 +275,8 @@ class FromSecond(PlainStage, slot="limit"):
     def run(self, trace: Trace, context: Context) -> Trace:
         ranks = np.full(trace.rows.size, np.nan)
         ranks[trace.order] = np.arange(1.0, trace.order.size + 1)
-        return dropped(trace, self, DropKind.LIMIT, Threshold("rank", np.where(ranks == 1, 99, ranks), 7, at_most=True))
+        shifted = Threshold("rank", np.where(ranks == 1, 99, ranks), 7, at_most=True)
+        return dropped(trace, self, DropKind.LIMIT, shifted)
 
 
 # Other engines
@@ -269,24 +293,33 @@ def engine(name: str, words: str, question: str, target: str, of: Recorder) -> P
     return Planted("foreign", name, words, lambda _: shown(of.record(question), target))
 
 
-def shown(made: Any, target: str) -> str:
+def shown(made: Any, target: str) -> tuple[str, None]:
     if target in made.trace.paths():
-        raise NotLost
-    return text_of(made.diagnose(target).view())
+        raise NotLostError
+    return text_of(made.diagnose(target).view()), None
 
 
-def by_words(read: Callable[[str], list[str]], stem: Callable[[str], str] = str.lower) -> Callable[..., Any]:
+def by_words(read: Callable[[str], list[str]]) -> Callable[..., Any]:
     def ask(question: str, most: int) -> list[tuple[str, float | None]]:
-        words = {stem(one) for one in read(question)}
-        found = {id_: sum(one.lower() in words for one in re.findall(r"\w+", text)) for id_, text in TEXTS.items()}
+        words = {*read(question)}
+        found = {id_: len([one for one in words_in(text) if one in words]) for id_, text in TEXTS.items()}
         best = sorted((one for one in found if found[one]), key=lambda one: (-found[one], one))
         return [(one, 7.0 * found[one]) for one in best[:most]]
 
     return ask
 
 
+def words_in(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
+
+
 def words_of(question: str) -> list[str]:
-    return [one for one in re.findall(r"\w+", question.lower()) if len(one) > 3]
+    return [one for one in words_in(question) if len(one) > 3]
+
+
+def berth_alone(_: str) -> list[str]:
+    """A query that does not have the question's words."""
+    return ["berth"]
 
 
 def always(order: list[str]) -> Callable[..., Any]:
@@ -317,43 +350,116 @@ def in_bytes(name: str, content: bytes) -> Callable[[Path], None]:
     return lambda root: (root / name).write_bytes(content) and None
 
 
+RACK = "# Mast\n\nThe mast rack holds twelve masts; the height of the rack is two metres.\n"
+
+
 def copies(root: Path) -> None:
     for day in range(1, 10):
         name = f"yard/old-mast.sync-conflict-202511{day:02}-0915.md"
-        write(root, {name: "# Mast\n\nThe mast rack holds twelve masts; the height of the rack is two metres.\n"})
+        write(root, {name: RACK})
     write(root, {"yard/mast.md": "# Drawing\n\nSee sheet four: arms at 2 m, 12 places, painted by Bram.\n"})
 
 
 WORDS = SUM.with_stage(WeightedSum(0.1, 0.9)).with_stage(Limit(1))
 NEAREST = WORKAROUND.with_stage(Limit(2))
-LOG = "\n".join(f"- On day {day} the crew checked lines, covers and the bilge, and found nothing." for day in range(1, 90))
+CHECKED = "the crew checked lines, covers and the bilge, and found nothing."
+LOG = "\n".join(f"- On day {day} {CHECKED}" for day in range(1, 90))
 OTHERS = {
-    f"boats/{name}-engine.md": f"# Engine of the {name.title()}\n\nThe engine of the {name.title()} needs oil 10W-{at}0.\n"
-    for at, name in enumerate(("gannet", "fulmar", "dunlin", "curlew", "osprey", "puffin", "heron", "teal"), 1)
+    f"boats/{name}-engine.md": f"# Engine of the {name}\n\nThe engine of the {name} needs oil 10W-{at}0.\n"
+    for at, name in enumerate(BOATS[1:9], 1)
 }
+CONFIG = '{"agents": {"defaults": {"memorySearch": {"query": {%s}}}}}'
 OLD = ("-s", "openclaw-2026.2.13")
 OR = ("-s", "openclaw-2026.2.13+or")
 VECTORS = ("-s", "openclaw-2026.2.13-vector-only")
 NEW = ("-s", "openclaw-2026.9.6")
 
 PLANTED = [
-    settings("the score of another change", "keyword.score|floor|score below", *OR, "--set", "keyword_score=openclaw-2026.2.13+abs",
-             "--min-score", "0.62", good="openclaw-2026.2.13+or"),
-    settings("the fusion of another system", "fusion|floor", *OR, "--set", "fusion=engine-rrf-60", good="openclaw-2026.2.13+or"),
-    settings("--min-score", "floor|score below", *VECTORS, "--min-score", "0.72", good="openclaw-2026.2.13-vector-only"),
-    settings("two settings at once", "floor", "-s", "openclaw-2026.2.13+or+rrf+minmax", "--set", "query.join=AND",
-             "--set", "floor.floor=0.8", good="openclaw-2026.2.13+or+rrf+minmax"),
-    settings("a file with a high minScore", "floor|minScore", "-s", "openclaw-2026.2.13@FILE", good="openclaw-2026.2.13",
-             config='{"agents": {"defaults": {"memorySearch": {"query": {"minScore": 0.75}}}}}'),
-    settings("a file without weight for vectors", "fusion|vectorWeight|weight", "-s", "openclaw-2026.2.13@FILE", good="openclaw-2026.2.13",
-             config='{"agents": {"defaults": {"memorySearch": {"query": {"hybrid": {"vectorWeight": 0.05, "textWeight": 0.95}}}}}}'),
-    data("index", "edited since", "Cause: index", "where is the spare rudder kept",
-         "yard/fire.md", "--set", "limit.count=1", after=changed("yard/fire.md", "# Fire\n\nThe spare rudder is kept beside the fire door.\n")),
-    data("index", "renamed since", "Cause: index|not in the index", "may dogs walk on the quay", "rules/animals.md", after=renamed),
+    settings(
+        "the score of another change",
+        "keyword.score|floor|score below",
+        *OR,
+        "--set",
+        "keyword_score=openclaw-2026.2.13+abs",
+        "--min-score",
+        "0.62",
+        good="openclaw-2026.2.13+or",
+    ),
+    settings(
+        "the fusion of another system",
+        "fusion|floor",
+        *OR,
+        "--set",
+        "fusion=engine-rrf-60",
+        good="openclaw-2026.2.13+or",
+    ),
+    settings(
+        "--min-score",
+        "floor|score below",
+        *VECTORS,
+        "--min-score",
+        "0.72",
+        good="openclaw-2026.2.13-vector-only",
+    ),
+    settings(
+        "two settings at once",
+        "floor",
+        "-s",
+        "openclaw-2026.2.13+or+rrf+minmax",
+        "--set",
+        "query.join=AND",
+        "--set",
+        "floor.floor=0.8",
+        good="openclaw-2026.2.13+or+rrf+minmax",
+    ),
+    settings(
+        "a file with a high minScore",
+        "floor|minScore",
+        "-s",
+        "openclaw-2026.2.13@FILE",
+        good="openclaw-2026.2.13",
+        config=CONFIG % '"minScore": 0.75',
+    ),
+    settings(
+        "a file without weight for vectors",
+        "fusion|vectorWeight|weight",
+        "-s",
+        "openclaw-2026.2.13@FILE",
+        good="openclaw-2026.2.13",
+        config=CONFIG % '"hybrid": {"vectorWeight": 0.05, "textWeight": 0.95}',
+    ),
+    data(
+        "index",
+        "edited since",
+        "Cause: index",
+        "where is the spare rudder kept",
+        "yard/fire.md",
+        "--set",
+        "limit.count=1",
+        after=changed("yard/fire.md", "# Fire\n\nThe spare rudder is kept beside the fire door.\n"),
+    ),
+    data(
+        "index",
+        "renamed since",
+        "Cause: index|not in the index",
+        "may dogs walk on the quay",
+        "rules/animals.md",
+        after=renamed,
+    ),
     code("all vectors the same", "vectors?|same distance", base=ACME, kind="index", of_index=Constant),
     code("some dimensions", "vectors|embed|model", base=NEAREST, kind="index", of_index=HalfOfNumbers),
-    data("index", "huge chunks", "Cause: chunk", "which oil does the stern gland take", "yard/manual.md", *VECTORS, "--set", "limit.count=3",
-         notes={"yard/manual.md": f"# Manual\n\n{LOG}\nThe stern gland takes oil of grade EP90.\n{LOG}\n"}, index=("--chunk", "4000/0")),
+    data(
+        "index",
+        "huge chunks",
+        "Cause: chunk",
+        "which oil does the stern gland take",
+        "yard/manual.md",
+        *VECTORS,
+        "--set",
+        "limit.count=3",
+        notes={"yard/manual.md": f"# Manual\n\n{LOG}\nThe stern gland takes oil of grade EP90.\n{LOG}\n"},
+        index=("--chunk", "4000/0"),
+    ),
     code("no words in the index", "keyword|vectors", base=ACME, kind="index", of_index=NoWords),
     code("no digits", "query", NoDigits(), base=WORDS),
     code("two words", "query", TwoWords(), base=WORDS),
@@ -361,47 +467,219 @@ PLANTED = [
     code("a score that falls", "keyword.score", Inverse()),
     code("whole numbers", "vector.score", Whole()),
     code("from the second", "limit", FromSecond()),
-    data("data", "words cut by tags", "tag|HTML|markup", "what is the draught of the tug Bartholomew", "boats/tug.md", *OR, "--set", "limit.count=1",
-         notes={"boats/tug.md": "# Vessel\n\n<b>B</b>artholo<i>mew</i>: dr<span>aught</span> tw<span>o metres</span>.\n"}),
-    data("data", "Latin-1", "UTF-8|encod", "who is Jörg Müller", "people/joerg.md",
-         before=in_bytes("people/joerg.md", "# Jörg Müller\n\nJörg Müller prüft Kräne.\n".encode("latin-1")), index=("--skip",)),
-    data("data", "an empty file", "empty|no text", "where is the winch handle", "yard/winch.md", before=in_bytes("yard/winch.md", b"")),
-    data("data", "a picture alone", "picture|image|embed|no text|few words|attachment", "what is the tide table for april", "yard/april.md", *OR,
-         notes={"yard/april.md": "![[IMG_2041.png]]\n"}),
-    data("data", "far from its heading", "Cause: chunk", "which oil does the engine of the Petrel need", "boats/petrel-engine.md", *OR,
-         notes={**OTHERS, "boats/petrel-engine.md": f"# Engine of the Petrel\n\n{LOG}\nUse 15W-40 alone.\n"}),
-    data("data", "copies by a sync", "cop(y|ies)|same text|duplicate", "how high is the mast rack", "yard/mast.md", *VECTORS, before=copies),
-    data("data", "soft hyphens", "hyphen|invisible|zero.width|character", "bilge pumps stairs", "yard/pumps.md", *OR, "--set", "limit.count=1",
-         notes={"yard/hoses.md": "# Shop\n\nThe shop sells bilge paint and pumps for wells.\n", "yard/pumps.md": "# Bil\u00adge pum\u00adps\n\nUn\u00adder sta\u00adirs, left.\n"}),
-    data("data", "mojibake", "encod|mojibake|Ã|UTF-8", "wo steht der Kühlschrank für Köder", "yard/bait.md", *OR, "--set", "limit.count=1",
-         notes={"yard/rods.md": "# Angeln\n\nDer Köder darf nicht in den Kühlschrank der Küche.\n", "yard/bait.md": "# KÃ¼hlschrank\n\nDer KÃ¼hlschrank fÃ¼r KÃ¶der steht im Flur.\n"}),
-    recorded("chunks and documents", "ids|two ways", "quay dogs", "dogs", fusion="rrf-60", limit=2,
-             legs={"vector": [("crane#0", 0.9), ("van#1", 0.8), ("dogs#0", 0.7)], "keyword": [("fees", 9.0), ("wifi", 7.0), ("dogs", 5.0)]}),
-    recorded("names and endings", "ids|two ways", "quay dogs", "dogs.md", fusion="rrf-60", limit=2,
-             legs={"vector": [("crane", 0.9), ("van", 0.8), ("dogs", 0.7)], "keyword": [("fees.md", 9.0), ("wifi.md", 7.0), ("dogs.md", 5.0)]}),
-    engine("scores of two scales", "scale|fusion|drown|keyword.score", "fire pump paint shed", "rules/dogs", Recorder(
-        "acme", {"vector": Asked(always(["rules/dogs", *BOATS_FIRST]), TopK(cap=12)), "keyword": Asked(by_words(words_of), TopK(cap=12))},
-        "milvus-weighted-raw", limit=1, texts=TEXTS)),
-    engine("a filter after five", "vector.leg|filter|candidates", "may visiting crews stay", "rules/guests", Recorder(
-        "acme", {"vector": Asked(before_filter(BOATS_FIRST, "rules/"), TopK(cap=5)), "keyword": Asked(by_words(lambda q: ["berth"]), TopK(cap=5))},
-        "rrf-60", limit=3, texts=TEXTS)),
-    engine("one list for all questions", "same (list|answer|order)|whatever|every question", "may dogs walk on the quay", "rules/dogs", Recorder(
-        "acme", {"vector": Asked(always(LAST), TopK(cap=12)), "keyword": Asked(by_words(lambda q: ["berth"]), TopK(cap=12))},
-        "rrf-60", limit=4, texts=TEXTS)),
-    engine("no stems", "keyword.leg|stem|tokeni|word", "compressors belts servicing", "log/2026-01-19", Recorder(
-        "acme", {"vector": Asked(always(LAST[:12]), TopK(cap=12)), "keyword": Asked(by_words(words_of), TopK(cap=12))},
-        "rrf-60", limit=4, texts=TEXTS)),
-    recorded("a floor of cosines on ranks", "floor", "quay dogs", "dogs", fusion="rrf-60", floor=0.35,
-             legs={"vector": [("dogs", 0.9), ("van", 0.8)], "keyword": [("fees", 9.0), ("dogs", 7.0)]}),
+    data(
+        "data",
+        "words cut by tags",
+        "tag|HTML|markup",
+        "what is the draught of the tug Bartholomew",
+        "boats/tug.md",
+        *OR,
+        "--set",
+        "limit.count=1",
+        notes={
+            "boats/tug.md": "# Vessel\n\n<b>B</b>artholo<i>mew</i>: dr<span>aught</span> t<i>wo metres</i>.\n"
+        },
+    ),
+    data(
+        "data",
+        "Latin-1",
+        "UTF-8|encod",
+        "who is Jörg Müller",
+        "people/joerg.md",
+        before=in_bytes("people/joerg.md", "# Jörg Müller\n\nJörg Müller prüft Kräne.\n".encode("latin-1")),
+        index=("--skip",),
+    ),
+    data(
+        "data",
+        "an empty file",
+        "empty|no text",
+        "where is the winch handle",
+        "yard/winch.md",
+        before=in_bytes("yard/winch.md", b""),
+    ),
+    data(
+        "data",
+        "a picture alone",
+        "picture|image|embed|no text|few words|attachment",
+        "what is the tide table for april",
+        "yard/april.md",
+        *OR,
+        notes={"yard/april.md": "![[IMG_2041.png]]\n"},
+    ),
+    data(
+        "data",
+        "far from its heading",
+        "Cause: chunk",
+        "which oil does the engine of the Petrel need",
+        "boats/petrel-engine.md",
+        *OR,
+        notes={**OTHERS, "boats/petrel-engine.md": f"# Engine of the Petrel\n\n{LOG}\nUse 15W-40 alone.\n"},
+    ),
+    data(
+        "data",
+        "copies by a sync",
+        "cop(y|ies)|same text|duplicate",
+        "how high is the mast rack",
+        "yard/mast.md",
+        *VECTORS,
+        before=copies,
+    ),
+    data(
+        "data",
+        "soft hyphens",
+        "hyphen|invisible|zero.width|character",
+        "bilge pumps stairs",
+        "yard/pumps.md",
+        *OR,
+        "--set",
+        "limit.count=1",
+        notes={
+            "yard/hoses.md": "# Shop\n\nThe shop sells bilge paint and pumps for wells.\n",
+            "yard/pumps.md": "# Bil\u00adge pum\u00adps\n\nUn\u00adder sta\u00adirs, left.\n",
+        },
+    ),
+    data(
+        "data",
+        "mojibake",
+        "encod|mojibake|Ã|UTF-8",
+        "wo steht der Kühlschrank für Köder",
+        "yard/bait.md",
+        *OR,
+        "--set",
+        "limit.count=1",
+        notes={
+            "yard/rods.md": "# Angeln\n\nDer Köder darf nicht in den Kühlschrank der Küche.\n",
+            "yard/bait.md": "# KÃ¼hlschrank\n\nDer KÃ¼hlschrank fÃ¼r KÃ¶der steht im Flur.\n",
+        },
+    ),
+    recorded(
+        "chunks and documents",
+        "ids|two ways",
+        "quay dogs",
+        "dogs",
+        fusion="rrf-60",
+        limit=2,
+        legs={
+            "vector": [("crane#0", 0.9), ("van#1", 0.8), ("dogs#0", 0.7)],
+            "keyword": [("fees", 9.0), ("wifi", 7.0), ("dogs", 5.0)],
+        },
+    ),
+    recorded(
+        "names and endings",
+        "ids|two ways",
+        "quay dogs",
+        "dogs.md",
+        fusion="rrf-60",
+        limit=2,
+        legs={
+            "vector": [("crane", 0.9), ("van", 0.8), ("dogs", 0.7)],
+            "keyword": [("fees.md", 9.0), ("wifi.md", 7.0), ("dogs.md", 5.0)],
+        },
+    ),
+    engine(
+        "scores of two scales",
+        "scale|fusion|drown|keyword.score",
+        "fire pump paint shed",
+        "rules/dogs",
+        Recorder(
+            "acme",
+            {
+                "vector": Asked(always(["rules/dogs", *BOATS_FIRST]), TopK(cap=12)),
+                "keyword": Asked(by_words(words_of), TopK(cap=12)),
+            },
+            "milvus-weighted-raw",
+            limit=1,
+            texts=TEXTS,
+        ),
+    ),
+    engine(
+        "a filter after five",
+        "vector.leg|filter|candidates",
+        "may visiting crews stay",
+        "rules/guests",
+        Recorder(
+            "acme",
+            {
+                "vector": Asked(before_filter(BOATS_FIRST, "rules/"), TopK(cap=5)),
+                "keyword": Asked(by_words(berth_alone), TopK(cap=5)),
+            },
+            "rrf-60",
+            limit=3,
+            texts=TEXTS,
+        ),
+    ),
+    engine(
+        "one list for all questions",
+        "same (list|answer|order)|whatever|every question",
+        "may dogs walk on the quay",
+        "rules/dogs",
+        Recorder(
+            "acme",
+            {
+                "vector": Asked(always(LAST), TopK(cap=12)),
+                "keyword": Asked(by_words(berth_alone), TopK(cap=12)),
+            },
+            "rrf-60",
+            limit=4,
+            texts=TEXTS,
+        ),
+    ),
+    engine(
+        "no stems",
+        "keyword.leg|stem|tokeni|word",
+        "compressors belts servicing",
+        "log/2026-01-19",
+        Recorder(
+            "acme",
+            {
+                "vector": Asked(always(LAST[:12]), TopK(cap=12)),
+                "keyword": Asked(by_words(words_of), TopK(cap=12)),
+            },
+            "rrf-60",
+            limit=4,
+            texts=TEXTS,
+        ),
+    ),
+    recorded(
+        "a floor of cosines on ranks",
+        "floor",
+        "quay dogs",
+        "dogs",
+        fusion="rrf-60",
+        floor=0.35,
+        legs={"vector": [("dogs", 0.9), ("van", 0.8)], "keyword": [("fees", 9.0), ("dogs", 7.0)]},
+    ),
     data("question", "misspelt", "question", "anitfoulnig bylwa", "yard/antifouling.md", *OLD),
-    data("question", "a site and a plus", "question|operator|site:", "site:rules/ +dogs -lead", "rules/dogs.md", *OLD),
-    data("question", "quotes", "question|quot", 'title:"dogs" AND body:"may walk" NOT "Sundays" NEAR/5', "rules/dogs.md", *OLD),
+    data(
+        "question",
+        "a site and a plus",
+        "question|operator|site:",
+        "site:rules/ +dogs -lead",
+        "rules/dogs.md",
+        *OLD,
+    ),
+    data(
+        "question",
+        "quotes",
+        "question|quot",
+        'title:"dogs" AND body:"may walk" NOT "Sundays" NEAR/5',
+        "rules/dogs.md",
+        *OLD,
+    ),
     data("question", "a star", "question|\\*", "extinguish*", "yard/fire.md", *OLD),
     data("question", "synonyms", "question", "automobile gasoline lorry refuelling", "yard/van.md", *OLD),
     data("question", "a relative date", "question", "what happened yesterday", "log/2026-03-17.md"),
-    data("question", "a negation", "question|not|without", "boats that are not painted grey or white, not at berth 5", "boats/teal.md",
-         *NEW, "--set", "limit.count=2"),
-]  # fmt: skip
+    data(
+        "question",
+        "a negation",
+        "question|not|without",
+        "boats that are not painted grey or white, not at berth 5",
+        "boats/teal.md",
+        *NEW,
+        "--set",
+        "limit.count=2",
+    ),
+]
 HELD = {"a relative date", "a negation"}
 
 
@@ -420,21 +698,25 @@ def first_line(printed: str) -> str:
     return next((line for line in lines if line.startswith(("Cause", "No cause"))), lines[0] if lines else "")
 
 
-def pasted(printed: str, root: Path) -> str:
-    """The repair that is printed as a command, and what it brings; empty where none is printed."""
-    line = next((line for line in printed.split("\n") if re.match(r"(Try it|Repair|  ).*workbench search", line)), "")
-    return line[line.index("workbench") :] if line else ""
+def pasted(printed: str, target: str) -> bool | None:
+    """Whether the search that is printed as the repair brings the file; None where none is printed."""
+    found = re.search(r"(?:Try it|Repair): workbench (search .*)", printed)
+    if found is None:
+        return None
+    return target in json_paths(run(*shlex.split(found[1]), "--json", errors=False))
 
 
 def main() -> None:
     """Prints a line for each fault, and the sums."""
     named: dict[str, list[bool]] = {}
+    claims: list[bool] = []
     for one in halves("--held" in sys.argv):
         with tempfile.TemporaryDirectory() as made:
             root = Path(made) / "notes"
+            works: bool | None = None
             try:
-                printed = one.printed(root)
-            except NotLost:
+                printed, works = one.printed(root)
+            except NotLostError:
                 print(f"{one.kind}: no answer is lost by {one.name}", flush=True)
                 continue
             except Exception as error:  # a crash counts as a cause that is not named
@@ -442,13 +724,14 @@ def main() -> None:
             first = first_line(printed)
             right = re.search(one.words, first, re.IGNORECASE) is not None
             named.setdefault(one.kind, []).append(right)
+            claims += [] if works is None else [works]
             print(f"{one.kind}: {'yes' if right else 'NO '} {one.name}: {first:.150}", flush=True)
             if "--list" in sys.argv:
                 print(printed, flush=True)
     for kind, some in named.items():
         print(f"{kind}: cause first in {sum(some)} of {len(some)}")
     every = [right for some in named.values() for right in some]
-    print(f"all: cause first in {sum(every)} of {len(every)}")
+    print(f"all: cause first in {sum(every)} of {len(every)}; of {len(claims)} searches {sum(claims)} work")
 
 
 if __name__ == "__main__":

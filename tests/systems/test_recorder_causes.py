@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from workbench_plugins.diagnose.diagnosis import Diagnosis
 from workbench_plugins.engines.lists import Asked, Pairs
 from workbench_plugins.recorder.fusion_causes import plain_id
@@ -61,6 +63,59 @@ def test_one_document_under_two_ids_is_named_and_repaired() -> None:
     found = recording.diagnose("tea")
     assert "in two ways: ./tea and tea" in found.causes[0].description
     assert found.causes[0].verified
+
+
+@pytest.mark.parametrize(
+    ("ids", "wanted", "how"),
+    [
+        (("a#0", "b#3", "tea#1"), "tea", "as documents or as their chunks"),
+        (("a.md", "b.md", "tea.md"), "tea", "with the ending"),
+        (("my%20a", "b", "my%20tea"), "my tea", "in one case"),
+    ],
+)
+def test_ids_of_chunks_endings_and_addresses_are_one_document(
+    ids: tuple[str, ...], wanted: str, how: str
+) -> None:
+    vector = [(one, 0.9 - rank / 10) for rank, one in enumerate(ids)]
+    legs = {"vector": vector, "keyword": [("c", 3.0), ("d", 2.0), (wanted, 1.0)]}
+    cause = record("tea", legs, fusion="rrf-60", limit=2).diagnose(wanted).causes[0]
+    assert cause.where == ("ids",)
+    assert how in cause.repair
+
+
+def test_chunks_of_one_document_in_one_leg_are_not_one_id() -> None:
+    vector = [("tea#0", 0.9), ("tea#1", 0.8), ("b#0", 0.7)]
+    legs = {"vector": vector, "keyword": [("c", 3.0), ("d", 2.0), ("tea", 1.0)]}
+    found = record("tea", legs, fusion="rrf-60", limit=2).diagnose("tea")
+    assert ("ids",) not in [one.where for one in found.causes]
+
+
+def test_scores_of_two_scales_are_named() -> None:
+    legs = {"vector": [("tea", 0.9), ("a", 0.4)], "keyword": [("x", 30.0), ("y", 20.0)]}
+    cause = record("tea", legs, fusion="milvus-weighted-raw", limit=1).diagnose("tea").causes[0]
+    assert "the keyword leg decides alone" in cause.description
+    assert "the least part of the keyword leg is 10, and the most of the vector leg 0.45" in cause.evidence
+
+
+def test_one_list_for_all_questions_is_named() -> None:
+    legs = {"vector": near([one for one in TEXTS if "tea" not in one] + ["notes/tea.md"], 2)}
+    told, _ = first_cause(Recorder("acme", legs, limit=2, texts=TEXTS), "rooibos tea", "notes/tea.md")
+    assert "the same list for every question" in told
+
+
+def test_a_filter_after_the_first_k_is_named() -> None:
+    kept = ["notes/boat.md", "notes/tea.md"]
+    others = [one for one in TEXTS if one not in kept]
+
+    def ask(question: str, depth: int) -> Pairs:
+        every = [*others, *(kept if "sea" in question else kept[::-1])][:depth]
+        return [(one, 1 - rank / 10) for rank, one in enumerate(every) if one in kept]
+
+    legs = {"vector": Asked(ask, TopK(cap=4))}
+    told, found = first_cause(Recorder("acme", legs, limit=3, texts=TEXTS), "rooibos tea", "notes/tea.md")
+    assert "it takes its nearest 4 first and filters them then" in told
+    assert found.causes[0].verified
+    assert "asked for 4 it brings 0, and asked for everything 2" in found.causes[0].evidence
 
 
 def test_a_filter_of_the_vector_leg_is_named() -> None:

@@ -11,6 +11,7 @@ import errno
 import hashlib
 import os
 import secrets
+import shlex
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -114,9 +115,12 @@ def read_document(location: FileLocation, path: str) -> Document:
     except UnicodeDecodeError as error:
         sixteen = data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
         found = "it is UTF-16" if sixteen else f"byte {error.start} is 0x{data[error.start]:02x}"
+        here = location.trusted.joinpath(*location.below)
+        old, new = shlex.quote(f"{here}.old"), shlex.quote(str(here))
+        iconv = f"iconv -f {'UTF-16' if sixteen else 'WINDOWS-1252'} -t UTF-8"
         raise InputError(
             f"{path} is not UTF-8: {found}.",
-            f"Convert it: iconv -f {'UTF-16' if sixteen else 'WINDOWS-1252'} -t UTF-8 {path} > converted.md",
+            f"Keep it and convert a copy: cp {new} {old} && {iconv} {old} > {new}",
         ) from None
     return Document(path, SOURCE, text, content_hash(text), info.st_size, info.st_mtime_ns)
 

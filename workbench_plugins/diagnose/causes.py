@@ -51,6 +51,7 @@ PLAIN: dict[str, Stage] = {
     "vector_score": Cosine(),
     "fusion": RankSum(),
     "order": Order(),
+    "limit": Limit(),
 }
 DEEP_POOL = 40
 LEGS: dict[str, Any] = {"keyword_leg": KeywordLeg, "vector_leg": VectorLeg}
@@ -243,7 +244,7 @@ def _is_like(stage: Stage, plain: Stage) -> bool:
     """Whether a stage is of the kind of the plain one; an order by the score of one leg is of another."""
     if isinstance(stage, Order) and stage.by in ("vector_score", "keyword_score"):
         return False
-    return type(stage) is type(plain)
+    return type(stage) is type(plain) or isinstance(stage, Limit)
 
 
 def _filtered_first(stage: Scope) -> Iterator[Repair]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -91,9 +92,12 @@ def causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     A command of a repair names the folder and the index, so that it can be pasted.
     """
     inner = innermost(index)
-    memory = inner.command_options if isinstance(inner, MemoryIndex) else "FOLDER"
+    folder = memory = "FOLDER"
+    if isinstance(inner, MemoryIndex) and inner.root is not None:
+        folder, memory = shlex.quote(str(inner.root)), inner.command_options
     for one in _causes_outside(runs, index, goal):
-        yield replace(one, repair=one.repair.replace("FOLDER", memory))
+        named = folder if " --index " in one.repair else memory
+        yield replace(one, repair=one.repair.replace("FOLDER", named))
 
 
 def _causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
@@ -106,6 +110,8 @@ def _causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     if there is not None:
         told = str(there).removesuffix(f". {there.remedy}")
         repair = "workbench index FOLDER --extra ." if there.remedy == ADD else there.remedy
+        if there.refused:  # the remedy begins with what is wrong
+            told, _, repair = there.remedy.partition(". ")
         yield replace(of_kind("not read", str(there)), description=told, repair=repair)
         return
     if not indexed and goal.path not in changed and goal.path in index.paths():

@@ -269,10 +269,10 @@ def slips(word: str, other: str) -> int:
     rows = [list(range(len(other) + 1))]
     for at, letter in enumerate(word, 1):
         row = [at]
-        for place, wanted in enumerate(other, 1):
-            least = min(rows[-1][place] + 1, row[-1] + 1, rows[-1][place - 1] + (letter != wanted))
-            if at > 1 and place > 1 and word[at - 2 : at] == other[place - 2 : place][::-1]:
-                least = min(least, rows[-2][place - 2] + 1)
+        for to, wanted in enumerate(other, 1):
+            least = min(rows[-1][to] + 1, row[-1] + 1, rows[-1][to - 1] + (letter != wanted))
+            if at > 1 and to > 1 and word[at - 2 : at] == other[to - 2 : to][::-1]:
+                least = min(least, rows[-2][to - 2] + 1)
             row.append(least)
         rows.append(row)
     return rows[-1][-1]
@@ -293,7 +293,9 @@ def is_near(word: str, known: Counter[str]) -> bool:
 def _instead_of(word: str, asked: Asked, near: Sequence[str]) -> Iterator[str]:
     """What the notes have in place of a word: what it abbreviates, a near spelling, words of near meaning."""
     yield from dict.fromkeys([*_spelled_out(word, asked.texts), *_spelled_alike(word, asked.vocabulary)])
-    others = {one.lower() for text in near for one in unicode_words(text) if len(one) > 3} - STOP_WORDS
+    others = {
+        one.lower() for text in near for one in unicode_words(text) if len(one) > 3 and not one.isdecimal()
+    } - STOP_WORDS
     if others and len(others) <= SAMPLE:
         own = asked.index.embed(word)
         yield from sorted(others, key=lambda one: -float(own @ asked.index.embed(one)))[:3]

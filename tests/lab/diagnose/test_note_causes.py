@@ -1,0 +1,118 @@
+"""What hides words in a note is named if the file is in the answer with the note mended, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests import world
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
+from workbench.memory.sync import index_folder
+from workbench.records import Trace
+from workbench.retrieval.pipeline import search
+from workbench.systems.catalogue import SYSTEMS
+from workbench_plugins.diagnose.asked import Asked
+from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
+from workbench_plugins.diagnose.question_causes import question_causes
+
+PIPELINE = SYSTEMS["openclaw-2026.2.13+or"].asking(limit=1)
+OTHERS = {
+    "memory/shop.md": "# Shop\n\nThe shop sells bilge paint and pumps for wells.\n",
+    "memory/barn.md": "# Barn\n\nThe barn has two doors and a ladder.\n",
+    "memory/bread.md": "# Bread\n\nThe dough rests for a night.\n",
+}
+NOTE = "# Bilge pumps\n\nUnder stairs, left.\n"
+
+
+def soft(text: str) -> str:
+    return text.replace("lge", "l\u00adge").replace("mps", "m\u00adps").replace("irs", "\u200birs")
+
+
+def tagged(text: str) -> str:
+    return text.replace("lge", "l<b>ge</b>").replace("mps", "m&#112;s").replace("irs", "i<i>rs</i>")
+
+
+def broken(text: str) -> str:
+    return text.replace("Bilge pumps", "Bil-\nge pum-\nps").replace("stairs", "sta-\nirs")
+
+
+def joined(text: str) -> str:
+    return text.replace("Bilge pumps", "BilgePumps").replace("Under stairs", "Under_stairs")
+
+
+def diagnosed(tmp_path: Path, text: str, question: str = "bilge pumps stairs") -> Diagnosis:
+    for name, content in {**OTHERS, "memory/pumps.md": text}.items():
+        file = tmp_path / "notes" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content, encoding="utf-8")
+    index_folder(tmp_path / "notes", options=Options(index_path=tmp_path / "index"))
+    with open_index(tmp_path / "notes", index_path=tmp_path / "index") as index:
+        return diagnose(question, PIPELINE, index, "memory/pumps.md")
+
+
+@pytest.mark.parametrize(
+    ("hide", "words"),
+    [
+        (soft, "invisible characters"),
+        (tagged, "HTML inside words"),
+        (broken, "broken at the end of a line"),
+        (joined, "written as one name"),
+    ],
+)
+def test_words_that_the_note_hides_are_the_cause(
+    tmp_path: Path, hide: Callable[[str], str], words: str
+) -> None:
+    cause = diagnosed(tmp_path, hide(NOTE)).causes[0]
+    assert cause.where == ("note",)
+    assert words in cause.description
+    assert "bilge" in cause.description
+    assert cause.verified
+
+
+def test_a_note_that_hides_nothing_is_no_cause(tmp_path: Path) -> None:
+    found = diagnosed(tmp_path, "# Stores\n\nIn a cupboard.\n")
+    assert ("note",) not in [one.where for one in found.causes]
+
+
+def test_a_note_of_pictures_alone_has_no_words_of_its_own(tmp_path: Path) -> None:
+    found = diagnosed(tmp_path, "![[IMG_2041.png]]\n")
+    assert "no words of its own" in found.headline
+
+
+def test_an_empty_note_is_named(tmp_path: Path) -> None:
+    assert "the file has no text" in diagnosed(tmp_path, "").headline
+
+
+@pytest.mark.parametrize(
+    ("question", "other", "words"),
+    [
+        ('title:ladder AND NOT "wells"', "ladder", "search operators (title: AND NOT"),
+        ("ladd*", "ladder", "search operators (*)"),
+        ("in:memory +ladder -wells", "memory ladder", "search operators (in: + -)"),
+        ("ladder without paint for wells", "ladder", "says what is not wanted (“without paint for wells”)"),
+        ("what was with the ladder yesterday", "2026-03-17", "does not know which day"),
+        ("barn lad der", "ladder", "parted or joined otherwise"),
+    ],
+)
+def test_a_form_that_is_read_as_words_is_a_cause_if_the_question_works_without_it(
+    tmp_path: Path, question: str, other: str, words: str
+) -> None:
+    def works(trace: Trace) -> bool:
+        return other in trace.question and trace.question != question
+
+    with world.build(tmp_path, OTHERS) as index:
+        asked = Asked(question, PIPELINE, index, works, deep=True)
+        (cause, *_) = question_causes(asked, ["# 2026-03-17"])
+        assert words in cause.description
+        assert cause.verified
+        assert other in cause.repair
+
+        def never(_: Trace) -> bool:
+            return False
+
+        assert not [one for one in question_causes(Asked(question, PIPELINE, index, never, deep=True))
+                    if words in one.description]  # fmt: skip
+        assert search(question, PIPELINE, index).question == question
