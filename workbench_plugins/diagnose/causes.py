@@ -559,9 +559,10 @@ FEW = 3
 class Cause:
     """What keeps the answer from being as wanted: where it is, in words, and the evidence.
 
-    `where` are slots of the pipeline, or `question`, `note`, `index`, `vectors`, `ids` or `chunk`. `repair` says what changes the
-    answer; with `verified`, this has been run. `parameters` are the settings that make the repair, as `--set`
-    takes them, if there are such. `after` is what the repaired pipeline makes of the questions.
+    `where` are slots of the pipeline, or `question`, `note`, `index`, `vectors`, `ids` or `chunk`. `repair`
+    says what changes the answer; with `verified`, this has been run. `parameters` are the settings that make
+    the repair, as `--set` takes them, if there are such. `after` is what the repaired pipeline makes of the
+    questions.
     """
 
     where: tuple[str, ...]
