@@ -147,6 +147,7 @@ def _wordless(index: Index, goal: Goal) -> Iterator[Cause]:
 
 
 def asks_vectors(runs: Reruns) -> bool:
+    """Whether the diagnosed pipeline has a vector leg."""
     return any(isinstance(stage, VectorLeg) for stage in runs.pipeline.stages)
 
 
@@ -162,6 +163,7 @@ def _of_store(index: Index, goal: Goal) -> Iterator[Cause]:
 
 
 def of_kind(kind: str, evidence: str, verified: bool = False) -> Cause:
+    """The cause of a kind, in the words of KINDS, with its evidence."""
     told = KINDS[kind]
     return Cause((told["where"],), told["says"], told["repair"], evidence, verified)
 
@@ -333,6 +335,10 @@ def found_with(runs: Reruns, index: Index, goal: Goal, vectors: dict[int, Vector
 
 
 def distances_of(index: Index, vector: Vector | None, rows: Rows) -> np.ndarray | None:
+    """The distances of some rows to a vector, infinite for those that the vector leg never brings.
+
+    None without a vector, or without any hit.
+    """
     if vector is None or not vector.any():
         return None
     hits = index.vector(vector, index.size)
