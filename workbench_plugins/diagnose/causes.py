@@ -223,9 +223,13 @@ def _defaults(stage: Stage) -> Stage | None:
 
 
 def _plain(pipeline: Pipeline) -> Iterator[Repair]:
-    """The workbench's plain stage in each slot whose stage no system has and that is of another kind."""
+    """The workbench's plain stage in each slot whose stage no system has and that is of another kind.
+
+    A plain limit keeps the first of an order, so it needs one.
+    """
+    ordered = any(stage.slot == Order.slot for stage in pipeline.stages)
     for stage in pipeline.stages:
-        plain: Stage | None = PLAIN.get(stage.slot)
+        plain: Stage | None = PLAIN.get(stage.slot) if ordered or stage.slot != Limit.slot else None
         if isinstance(stage, KeywordLeg | VectorLeg) and stage.slot in LEGS:
             plain = LEGS[stage.slot](FixedDepth(cap=int(stage.deepest(pipeline.limit))))
         yield from _weighed(stage) if isinstance(stage, Weighted) else ()

@@ -62,7 +62,7 @@ def question_causes(asked: Asked, near: Sequence[str] = ()) -> list[Cause]:
     `near` are texts of the wanted file, and its path: their words are tried in place of those that no note
     has, and their dates in place of a relative day.
     """
-    found = [*_hidden(asked), *_date(asked), *syntax_causes(asked, near)] or [*_language(asked)]
+    found = [*_hidden(asked), *_date(asked, near), *syntax_causes(asked, near)] or [*_language(asked)]
     found = found or [*_words(asked, near)] or [*_misspelt(asked)]
     return sorted(found, key=lambda one: not one.verified)
 
@@ -351,7 +351,8 @@ DATES = (
 )
 
 
-def _date(asked: Asked) -> Iterator[Cause]:
+def _date(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
+    """A date that only the question writes so: another form of it works, or the wanted file has one."""
     for written, days in dates_in(asked.question):
         notes = [text.lower() for text in asked.texts]
         if any(written.lower() in text for text in notes):
@@ -362,13 +363,17 @@ def _date(asked: Asked) -> Iterator[Cause]:
         forms = [form for day in days for form in _forms(day, years)]
         there = [form for form in dict.fromkeys(forms) if any(form.lower() in text for text in notes)]
         better = asked.first_that_works(asked.question.replace(written, form) for form in there)
-        if better:
-            form = next(form for form in there if asked.question.replace(written, form).strip() == better)
+        wanted = "\n".join(near).lower()
+        form = next((form for form in there if asked.question.replace(written, form).strip() == better), "")
+        form = form or next((form for form in there if form.lower() in wanted), "")
+        if form:
             yield cause_in_question(
                 f"the question writes the date as “{written}”, and no note does: the notes have “{form}”",
-                asked.instead(better),
-                f"“{short(better)}” {asked.outcome}",
-                True,
+                asked.instead(better or asked.question.replace(written, form)),
+                f"“{short(better)}” {asked.outcome}"
+                if better
+                else "the date in the notes' form was tried, too",
+                bool(better),
             )
 
 
