@@ -181,6 +181,8 @@ def _value(one: Fact) -> str:
         return f"{one.name}={said}"
     if one.kind in NAMED:
         return f'{one.name}, "{said}"'
+    if one.kind == "image":
+        return KINDS[one.kind]
     name = f" ({one.name})" if one.name and one.name != one.value and one.kind != "note" else ""
     return f'"{said}"{name}'
 

@@ -167,7 +167,7 @@ def _candidates(lines: Sequence[Line]) -> Iterator[tuple[int, Line, str]]:
     sizes = Counter(one.block for one in lines)
     for above, one in pairwise((lines[0], *lines)):
         logged = log.match(one.text) is not None
-        if not (logged or one.title) and (found := named.fullmatch(one.text)):
+        if not (logged or one.title) and (found := named.fullmatch(one.text)) and found[1][0] not in "[{(":
             quoted = form("quoted").search(found[1]) if _tells_of_a_quotation(found[1]) else None
             yield 0, one, _quoted_words(quoted) if quoted else form("after").split(found[1])[0]
         first = one.heading != above.heading and len(one.text) <= LONGEST_ANSWER
@@ -408,7 +408,7 @@ def symptoms_of(lines: Sequence[Line]) -> tuple[list[Fact], list[Fact]]:
             if said and not aside(one) and not _negated(one, said.start()):
                 found.setdefault(name, []).append(fact("symptom", one, said.span(), name=name))
                 titled |= {name} if one is lines[0] else set()
-    rare = titled & {"limit", "low"}  # a title also has the words of other kinds
+    rare = titled & {"limit", "low"} or titled & {"order"}  # a title also has the words of other kinds
     best = max(rare or found, key=lambda name: (name in titled, len(found.get(name, ()))), default="")
     rest = [one for name, facts in found.items() if name != best for one in facts[:1]]
     return found.get(best, [])[:MOST_OF_A_KIND], rest

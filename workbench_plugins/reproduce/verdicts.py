@@ -93,7 +93,7 @@ def verdict_of(report: Report) -> Verdict:
         return _decided(decided, report, checks)
     ran = _ran(report) or needs(report)
     shown = _stand_in(report) if ran.kind == NEEDS else None
-    verdict = replace(shown, more=(*shown.more, *ran.more)) if shown else ran
+    verdict = replace(shown, more=(*shown.more, *ran.more), ask=ran.ask) if shown else ran
     return replace(verdict, more=(*verdict.more, *_sentences(checks)))
 
 
@@ -217,13 +217,13 @@ def _stand_in(report: Report) -> Verdict | None:
         except InputError:
             case = None
         says = (
-            f"{HEADLINES[STAND_IN]}: line {one.line} says “{one.value}”, and the specimen {shown.name} shows "
-            "a mechanism that does this."
+            f"{HEADLINES[STAND_IN]}: line {one.line} says “{one.value}”, and the specimen {shown.name} runs "
+            "that mechanism."
         )
-        sides = " ".join(f"{name}: {_answer(answer)}." for name, _, answer, _ in run.by_side)
+        sides = (f"{name.capitalize()}: {_answer(answer)}." for name, _, answer, _ in run.by_side)
         more = (
-            shown.mechanism,
-            f"{shown.world}; {shown.expected}. {sides}",
+            f"Mechanism: {shown.mechanism}",
+            f"Specimen: {shown.world}. Expected: {shown.expected}. {' '.join(sides)}",
             f"Run it: workbench museum {shown.name}",
         )
         return Verdict(STAND_IN, says, report, more, case=case)
