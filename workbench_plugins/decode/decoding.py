@@ -7,6 +7,7 @@ same digits as simply, and nothing is claimed where that is more than CHANCE.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,6 +26,8 @@ CHANCE = 0.05
 MOST_NUMBERS = 50
 SHOWN = 3
 """How many formulas are shown; all are in the data."""
+PART = re.compile(r"\d+(?:\.\d+)?")
+"""A number in the words of a way."""
 ROUNDING = 1e-9
 """What floating-point arithmetic may add to a half digit."""
 
@@ -141,8 +144,14 @@ def decode(numbers: Sequence[str], beside: Sequence[str] = ()) -> Decoded:
     every = [made for made, _ in tried]
     chances = {cost: _chance(asked, every, cost) for cost in {one.cost for one in fits}}
     fits = [replace(one, chance=chances[one.cost]) for one in fits]
-    fits.sort(key=lambda one: (one.cost, -len(one.used_by), one.name))
+    fits.sort(key=lambda one: (_left_over(one, known), one.cost, -len(one.used_by), one.name))
     return Decoded(tuple(one.text for one in asked), len(tried), tuple(fits))
+
+
+def _left_over(fit: Fit, known: Sequence[Printed]) -> int:
+    """How many of the numbers that were printed beside have no part in any way of a formula."""
+    parts = {float(one) for way in fit.ways for one in PART.findall(way.text)}
+    return len({abs(one.value) for one in known} - parts)
 
 
 def _distinct(

@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.errors import InputError
 
-SINGLE = (8, 9)
+SINGLE = (7, 8, 9)
 """The digits that a number in single precision is printed with."""
 NUMBER = re.compile(r"[-+−]?(?:\d+(?:[.,]\d+)?|[.,]\d+)(?:[eE][-+]?\d+)?")
 
@@ -19,7 +19,7 @@ NUMBER = re.compile(r"[-+−]?(?:\d+(?:[.,]\d+)?|[.,]\d+)(?:[eE][-+]?\d+)?")
 class Printed:
     """A printed number: its text, its value, and how far it may be from what was computed.
 
-    That is half a unit of the last digit, or what single precision loses in a number that has such digits.
+    That is half a unit of the last digit, and what single precision loses in a number that has such digits.
     """
 
     text: str
@@ -56,7 +56,7 @@ def printed(text: str) -> Printed:
     exponent = number.as_tuple().exponent
     if not isinstance(exponent, int) or abs(exponent) > 30:
         raise InputError(f"{text!r} is too large or too small.", "Give a number between 1e-30 and 1e30.")
-    return Printed(bare, float(number), max(10.0**exponent / 2, _single(number)))
+    return Printed(bare, float(number), 10.0**exponent / 2 + _single(number))
 
 
 def _single(number: Decimal) -> float:

@@ -77,3 +77,12 @@ def test_the_command_says_the_formula_and_ends_with_1_where_nothing_fits(run: Ru
     assert json.loads(run("decode", "0.016393", "--json").out)[0]["fits"][0]["claimed"] is True
     nothing = run("decode", "0.4271")
     assert (nothing.code, nothing.out.splitlines()[0]) == (1, "0.4271: nothing fits")
+
+
+def test_a_way_that_leaves_no_printed_number_over_comes_first() -> None:
+    found = decode(["0.75"], ["0.6", "0.9", "0.4", "0.525"])
+    assert found.fits[0].ways[0].text == "0.6 × 0.9 + (1 - 0.6) × 0.525"
+
+
+def test_seven_digits_are_those_of_single_precision_too() -> None:
+    assert decode(["0.8333334", "0.5833334"]).claimed
