@@ -182,7 +182,7 @@ def test_two_sentences_below_a_heading_are_no_question() -> None:
 def test_a_report_ends_with_a_verdict_that_follows_from_it(name: str, kind: str) -> None:
     verdict = verdict_of(read_report(REPORTS[name]["text"]))
     assert verdict.kind == kind
-    assert bool(verdict.ask) == (kind in ("needs", "not a relevance bug"))
+    assert bool(verdict.ask) == (kind != "reproduced")
     if kind == "reproduced":
         assert verdict.case is not None
         again = run_case(verdict.case)
