@@ -163,8 +163,8 @@ def test_made_labels_are_compared_with_those_by_hand(toy: MemoryIndex) -> None:
     traces: list[Trace] = [search(one, pipeline, toy) for one in SILENT]
     (evaluation,) = evaluate(labels(["disk and tea"]), [pipeline], toy)
     found = calibrated(system(VECTORS), evaluation, toy, Promise(0.2), MadeLabels("exchange", traces))
-    assert found.made is not None
-    assert (found.made.synthetic.n, found.made.by_hand.n) == (len(SILENT), 1)
+    assert found.synthetic_labels is not None
+    assert (found.synthetic_labels.synthetic.n, found.synthetic_labels.by_hand.n) == (len(SILENT), 1)
     assert "labels made by exchange" in str(found)
 
 

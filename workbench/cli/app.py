@@ -133,17 +133,17 @@ CONFIGURED = {
 
 def _check_configured(context: Any) -> None:
     """Raises InputError for a model, or a path, that this command would take from a `--config` file."""
-    file, made, named = CONFIG_FILE.get(), context.obj, []
+    file, configuration, named = CONFIG_FILE.get(), context.obj, []
     for option in context.command.params:
         if option.name in CONFIGURED and _source(context, option.name) == "DEFAULT_MAP":
             flag = f"{option.opts[0]} " if option.param_type_name == "option" else ""
             value = context.params[option.name]
             given = map(str, value if isinstance(value, list | tuple) else (value,))
             named += [(CONFIGURED[option.name], one, f"{flag}{one}") for one in given]
-    if made is not None and any(what == "model" for what, *_ in named):
-        for address in made.unnamed_addresses().values():
-            raise InputError(*unnamed_message(made, address))
-        if made.has_named_address:
+    if configuration is not None and any(what == "model" for what, *_ in named):
+        for address in configuration.unnamed_addresses().values():
+            raise InputError(*unnamed_message(configuration, address))
+        if configuration.has_named_address:
             named = [one for one in named if one[0] != "model"]
     check_named(file or "", named)
 
@@ -271,11 +271,11 @@ def shared_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def typed(**given: Any) -> None:
-        made = {
+        options_given = {
             name: group(**{field.name: given.pop(field.name) for field in fields(group)})
             for name, group in groups.items()
         }
-        command(**given, **made)
+        command(**given, **options_given)
 
     vars(typed)["__signature__"] = Signature(parameters)
     return typed
@@ -364,12 +364,12 @@ class SystemOptions:
             from workbench.systems.languages import with_keys_of_any_language
 
             named, slots = with_keys_of_any_language(named, self.settings)
-        made = self.reranked([one.asking(self.limit, self.min_score) for one in named])
+        pipelines = self.reranked([one.asking(self.limit, self.min_score) for one in named])
         if not slots:
-            return made
+            return pipelines
         from workbench.retrieval.settings import with_settings_where_they_fit
 
-        return with_settings_where_they_fit(made, slots)
+        return with_settings_where_they_fit(pipelines, slots)
 
     def reranked(self, systems: list[Pipeline]) -> list[Pipeline]:
         """The systems as they are: these options have no reranker."""
@@ -389,10 +389,10 @@ class RerankOptions(SystemOptions):
         from workbench_plugins.rerank import has_reranker, reranker_named, with_reranker
 
         reranker = reranker_named(self.rerank)
-        made: list[Pipeline] = []
+        pipelines: list[Pipeline] = []
         for one in systems:  # the file of a calibration may have brought this reranker already
-            made += [one] if has_reranker(one, reranker) else [one, with_reranker(one, reranker)]
-        return made
+            pipelines += [one] if has_reranker(one, reranker) else [one, with_reranker(one, reranker)]
+        return pipelines
 
 
 def labelled(memory: str, questions: Path | None) -> QuestionSet:
@@ -472,13 +472,13 @@ def options(
         if base_url is not None or release:
             raise InputError("--base-url and --release belong to a --config file.", "Add --config FILE.")
         return
-    made = context.obj = _configuration(config, release)
+    configuration = context.obj = _configuration(config, release)
     CONFIG_FILE.set(config)
     if base_url is not None:
-        os.environ.update(dict.fromkeys(made.address_variables, base_url))
-    for address in dict.fromkeys(made.unnamed_addresses().values()):
-        print_error("\n  ".join(unnamed_message(made, address)))
-    usual = _defaults(config, made)
+        os.environ.update(dict.fromkeys(configuration.address_variables, base_url))
+    for address in dict.fromkeys(configuration.unnamed_addresses().values()):
+        print_error("\n  ".join(unnamed_message(configuration, address)))
+    usual = _defaults(config, configuration)
     commands = rows()
     in_groups = {name: usual for name, one in commands.items() if one.heading in commands}
     context.default_map = dict.fromkeys(commands, usual | in_groups) | {
@@ -487,11 +487,13 @@ def options(
     }
     if context.invoked_subcommand == "config":
         return
-    print_error(f"{config}: read as a file of {made.choice.description}, because {made.choice.why}.")
-    if made.unused:
+    print_error(
+        f"{config}: read as a file of {configuration.choice.description}, because {configuration.choice.why}."
+    )
+    if configuration.unused:
         print_error(
-            f"{config}: {counted(len(made.unused), 'key')} without effect here or unknown "
-            f"(first: {made.unused[0].key}).\n  All of them: workbench config {config}"
+            f"{config}: {counted(len(configuration.unused), 'key')} without effect here or unknown "
+            f"(first: {configuration.unused[0].key}).\n  All of them: workbench config {config}"
         )
 
 
@@ -508,30 +510,30 @@ def _configuration(file: str, release: str) -> Configuration:
     return read(file, release=release)
 
 
-def unnamed_message(made: Configuration, address: str) -> tuple[str, str]:
+def unnamed_message(configuration: Configuration, address: str) -> tuple[str, str]:
     """What is said of an address that only a file names: the problem, and the remedy."""
-    variables = " or ".join(f"export {one}={address}" for one in made.unnamed_addresses())
+    variables = " or ".join(f"export {one}={address}" for one in configuration.unnamed_addresses())
     return (
-        f"{made.file} asks for {made.provider} at {address}, an address that you have not named. "
-        "It would get your texts and your key.",
-        f"If you trust it: workbench --config {made.file} --base-url {address} … or {variables}",
+        f"{configuration.file} asks for {configuration.provider} at {address}, an address that you have not "
+        "named. It would get your texts and your key.",
+        f"If you trust it: workbench --config {configuration.file} --base-url {address} … or {variables}",
     )
 
 
-def _defaults(config: str, made: Configuration) -> dict[str, Any]:
+def _defaults(config: str, configuration: Configuration) -> dict[str, Any]:
     """Default values by parameter name; each command uses those that it has."""
     usual: dict[str, Any] = {
-        "system": f"{made.choice.pipeline.name}@{config}",
-        "systems": [f"{made.choice.pipeline.name}@{config}"],
-        "extra": made.extra_paths,
-        "citations": made.citations,
+        "system": f"{configuration.choice.pipeline.name}@{config}",
+        "systems": [f"{configuration.choice.pipeline.name}@{config}"],
+        "extra": configuration.extra_paths,
+        "citations": configuration.citations,
     }
-    if made.model:
-        usual["model"] = made.model
-    if made.sessions:
-        usual["sessions"] = made.sessions
-    if made.workspace:
-        usual |= {"memory": made.workspace, "folder": made.workspace}
+    if configuration.model:
+        usual["model"] = configuration.model
+    if configuration.sessions:
+        usual["sessions"] = configuration.sessions
+    if configuration.workspace:
+        usual |= {"memory": configuration.workspace, "folder": configuration.workspace}
     return usual
 
 

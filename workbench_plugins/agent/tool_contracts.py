@@ -174,14 +174,14 @@ class Contract:
     def unavailable(self, error: WorkbenchError) -> Answer:
         """The answer of a search that fails, for example because there is no index."""
         has_action = "action" in self.fields["unavailable"]
-        told = {
+        answer = {
             "error": masked(error.problem if has_action else f"{error.problem} {error.remedy}"),
             "warning": UNAVAILABLE,
             "action": masked(error.remedy),
         }
         corpora = [{"corpus": "memory", "outcome": "unavailable"}]
-        values = {"results": [], "disabled": True, "unavailable": True, "corpora": corpora, "debug": told}
-        return self._answer("unavailable", values | told)
+        values = {"results": [], "disabled": True, "unavailable": True, "corpora": corpora, "debug": answer}
+        return self._answer("unavailable", values | answer)
 
     def read(self, file: Read, start: float | None, count: float | None) -> Answer:
         """The answer that holds lines of a file."""
@@ -223,11 +223,11 @@ def _provider_and_model(name: str) -> tuple[str, str]:
 
 def _warning(found: SearchOutcome) -> str:
     """What the agent must know about a search: there is no wiki, or files have changed since."""
-    told = [NO_WIKI] if "wiki" in found.corpora else []
+    remarks = [NO_WIKI] if "wiki" in found.corpora else []
     if found.changed:
         differ = counted(len(found.changed), "file") + (" differs" if len(found.changed) == 1 else " differ")
-        told += [f"The index is older than the memory: {differ}, {one_line(found.changed[0])} first."]
-    return " ".join(told)
+        remarks += [f"The index is older than the memory: {differ}, {one_line(found.changed[0])} first."]
+    return " ".join(remarks)
 
 
 def _cut(number: float | None) -> int | None:

@@ -385,11 +385,11 @@ class AgentTools:
         with self._pool.lend() as index:
             if path not in index.paths():
                 raise InputError(f"{path} is not in the memory.", "Give a path from memory_search.")
-            made = case_of(question, pipeline, index, path)
-        observed = made.questions[0].observed
+            case = case_of(question, pipeline, index, path)
+        observed = case.questions[0].observed
         return {
-            "file": str(save_beside(made, folder)),
-            "notes": len(made.memory.notes or ()),
+            "file": str(save_beside(case, folder)),
+            "notes": len(case.memory.notes or ()),
             "fate": observed.fate if observed else "",
             "says": "The file holds the notes of the memory: it is the user's to post, or to redact first.",
         }

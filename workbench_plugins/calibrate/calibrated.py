@@ -85,7 +85,7 @@ class Calibrated(Shown):
     before: Share
     change: Paired | None
     curve: tuple[Point, ...]
-    made: LabelComparison | None = None
+    synthetic_labels: LabelComparison | None = None
 
     @property
     def bound(self) -> float:
@@ -135,7 +135,7 @@ class Calibrated(Shown):
         answers = self.promise.mistake == "answers"
         where = "that this memory does not answer" if answers else "like the labels"
         what = "get an answer" if answers else "get a wrong first file"
-        kind = f" made by {self.made.how}" if self.made else ""
+        kind = f" made by {self.synthetic_labels.how}" if self.synthetic_labels else ""
         verb = "does" if self.mistakes == 1 else "do"
         return (
             f"With {self.promise.confidence:.0%} confidence, at most {self.promise.accept:.0%} of the "
@@ -169,7 +169,9 @@ class Calibrated(Shown):
 
     def view(self) -> list[Part]:
         """What to use and its promise, on what it stands, its cost, other rates, and folded the curve."""
-        labels = f"{self.labels} labels" + (f" made by {self.made.how}" if self.made else "")
+        labels = f"{self.labels} labels" + (
+            f" made by {self.synthetic_labels.how}" if self.synthetic_labels else ""
+        )
         parts: list[Part] = [
             Block(self.headline, style="bold"),
             f"It holds for questions drawn as your {labels} were: {self.mistakes} of them "
@@ -178,7 +180,7 @@ class Calibrated(Shown):
             f"Now {_values(self.own)}. Hits: {self.before.hits} → {self.hits.hits} of {self.hits.n}"
             + (f" ({self.change})." if self.change is not None else "."),
         ]
-        parts += [_compared(self.made)] if self.made is not None else []
+        parts += [_compared(self.synthetic_labels)] if self.synthetic_labels is not None else []
         parts += [f"Other rates: {_other_rates(self)}."]
         if self.to_paste is not None:
             parts.append(f"openclaw.json: {json.dumps(self.to_paste)}")
@@ -189,11 +191,11 @@ class Calibrated(Shown):
 
     def as_json(self) -> dict[str, Any]:
         """The figures for `--json`."""
-        made = self.made and {
-            "how": self.made.how,
-            "answered": _shown(self.made.synthetic),
-            "by_hand": _shown(self.made.by_hand),
-            "p": self.made.p,
+        synthetic_labels = self.synthetic_labels and {
+            "how": self.synthetic_labels.how,
+            "answered": _shown(self.synthetic_labels.synthetic),
+            "by_hand": _shown(self.synthetic_labels.by_hand),
+            "p": self.synthetic_labels.p,
         }
         return {
             "system": self.pipeline.name,
@@ -212,7 +214,7 @@ class Calibrated(Shown):
             "before": _shown(self.before),
             "paired": self.change and self.change.as_json(),
             "curve": [{**one._asdict(), "hits": _shown(one.hits)} for one in self.curve],
-            "made": made,
+            "made": synthetic_labels,
         }
 
 
@@ -239,8 +241,8 @@ def _curve_table(found: Calibrated) -> Table:
 def _other_rates(found: Calibrated) -> str:
     """The hits at other accepted rates, each in a few words."""
     others = [one for one in found.curve if one.accept != found.promise.accept]
-    told = [f"{one.accept:.0%} keeps {one.hits.hits} hits" for one in others]
-    return ", ".join(told) or "none can be promised with these labels"
+    others_kept = [f"{one.accept:.0%} keeps {one.hits.hits} hits" for one in others]
+    return ", ".join(others_kept) or "none can be promised with these labels"
 
 
 def _values(thresholds: Mapping[str, float]) -> str:
@@ -258,14 +260,14 @@ def _compared(labels: LabelComparison) -> str:
     """What made labels say about those by hand."""
     if not labels.by_hand.n:
         return f"Made by {labels.how}: no question without an answer was written by hand to compare with."
-    told = (
+    verdict = (
         "they differ, so do not take the promise for questions of people"
         if labels.p < LEVEL
         else "too few questions to tell them apart"
     )
     return (
         f"Made by {labels.how}: {_share_text(labels.synthetic)} get an answer; of those written by hand "
-        f"{_share_text(labels.by_hand)}; {told} (Fisher's exact p = {labels.p:.2g})."
+        f"{_share_text(labels.by_hand)}; {verdict} (Fisher's exact p = {labels.p:.2g})."
     )
 
 
@@ -274,20 +276,29 @@ def _shown(share: Share) -> dict[str, Any]:
 
 
 def calibrated(
-    asked: Pipeline, evaluation: Evaluation, index: Index, promise: Promise, made: MadeLabels | None = None
+    asked: Pipeline,
+    evaluation: Evaluation,
+    index: Index,
+    promise: Promise,
+    synthetic_labels: MadeLabels | None = None,
 ) -> Calibrated:
     """The loosest thresholds that keep a promise.
 
     `evaluation` is that of the system that was asked, `with_floor`. Its controls are the questions without
-    an answer, and `made` takes their place. Raises InputError for labels of one kind, for contradictory ones,
-    for too few of them, for a score that is the same for all of them, and for a reranker that failed: what it
-    did not read would pass for a silence.
+    an answer, and `synthetic_labels` take their place. Raises InputError for labels of one kind, for
+    contradictory ones, for too few of them, for a score that is the same for all of them, and for a reranker
+    that failed: what it did not read would pass for a silence.
     """
     answered = once([Labelled(one.trace, one.question.target) for one in evaluation.asked])
     by_hand = once([Labelled(one, None) for one in evaluation.controls])
-    _check_read([*(one.trace for one in (*answered, *by_hand)), *(made.traces if made else ())])
+    _check_read(
+        [
+            *(one.trace for one in (*answered, *by_hand)),
+            *(synthetic_labels.traces if synthetic_labels else ()),
+        ]
+    )
     _check_one_truth(answered, by_hand)
-    silent = once([Labelled(one, None) for one in made.traces]) if made else by_hand
+    silent = once([Labelled(one, None) for one in synthetic_labels.traces]) if synthetic_labels else by_hand
     labels = silent if promise.mistake == "answers" else [*answered, *silent]
     floored = Floored(evaluation.pipeline, index)
     _check_labels(labels, floored, promise)
@@ -300,9 +311,9 @@ def calibrated(
         for rate, (some, count) in sorted(points.items())
     )
     compared = None
-    if made is not None:
+    if synthetic_labels is not None:
         compared = LabelComparison(
-            made.how, _answered(floored, silent, values), _answered(floored, by_hand, values)
+            synthetic_labels.how, _answered(floored, silent, values), _answered(floored, by_hand, values)
         )
     return Calibrated(
         asked=asked,
@@ -316,7 +327,7 @@ def calibrated(
         before=_share(before),
         change=paired_values(before, hits, units=[one.target for one in answered]) if answered else None,
         curve=tuple(curve),
-        made=compared,
+        synthetic_labels=compared,
     )
 
 

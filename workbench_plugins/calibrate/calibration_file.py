@@ -77,13 +77,13 @@ def calibration_of(found: Calibrated, index: Index, on: str, rerank: str = "") -
     )
 
 
-def save(made: Calibration, path: Path) -> None:
+def save(calibration: Calibration, path: Path) -> None:
     """Writes the file. Raises InputError for a name without the suffix, and for a file that is there."""
     if not path.name.endswith(SUFFIX):
         raise InputError(f"{path} is no name for a calibration.", f"End it in {SUFFIX}.")
     try:
         with path.open("x", encoding="utf-8") as file:
-            yaml.safe_dump(made.model_dump(), file, sort_keys=False, allow_unicode=True)
+            yaml.safe_dump(calibration.model_dump(), file, sort_keys=False, allow_unicode=True)
     except FileExistsError:
         raise InputError(f"The file {path} is there already.", "Choose another name, or remove it.") from None
     except OSError as error:
@@ -134,23 +134,25 @@ def calibrated_by(pipeline: Pipeline, file: str) -> Pipeline:
 
     Raises InputError for a file that cannot be used, and for one that was made for another system.
     """
-    made = load(file)
-    if made.system != pipeline.name:
+    calibration = load(file)
+    if calibration.system != pipeline.name:
         raise InputError(
-            f"The calibration {file} was made for the system {made.system}, not for {pipeline.name}.",
-            f"Name that system, -s {made.system}, or calibrate this one.",
+            f"The calibration {file} was made for the system {calibration.system}, not for {pipeline.name}.",
+            f"Name that system, -s {calibration.system}, or calibrate this one.",
         )
-    if made.rerank:
-        if ":" in made.rerank:  # an address, the name of a model or a folder
-            check_named(file, [("reranker", made.rerank, f"--rerank {made.rerank}")])
-        pipeline = with_reranker(pipeline, reranker_named(made.rerank))
-    floored = with_floor(pipeline, made.on)
+    if calibration.rerank:
+        if ":" in calibration.rerank:  # an address, the name of a model or a folder
+            check_named(file, [("reranker", calibration.rerank, f"--rerank {calibration.rerank}")])
+        pipeline = with_reranker(pipeline, reranker_named(calibration.rerank))
+    floored = with_floor(pipeline, calibration.on)
     stage = next(one for one in floored.stages if isinstance(one, Floor))
-    settings = [f"{stage.slot}.{name}={value!r}" for name, value in made.thresholds.items()]
+    settings = [f"{stage.slot}.{name}={value!r}" for name, value in calibration.thresholds.items()]
     changed = with_settings(floored, settings)
     # First of all stages: another index is refused before a leg or a reranker sends anything.
     first = changed.stages[0].slot
-    return changed.with_new_stage(MadeFor(made.model, made.memory, made.promise), before=first)
+    return changed.with_new_stage(
+        MadeFor(calibration.model, calibration.memory, calibration.promise), before=first
+    )
 
 
 class CalibrationFile(Language):

@@ -111,10 +111,10 @@ def new(
         within=within,
     )
     with where.opened(asked) as opened:
-        made = making.case_of(cleaned, asked, opened, expected, vectors=making.travelling(vectors))
+        case = making.case_of(cleaned, asked, opened, expected, vectors=making.travelling(vectors))
         here = search(cleaned, asked, opened).paths()
-    _save(made.with_changes(known_bug=known_bug, references=reference or []), out, overwrite)
-    observed = made.questions[0].observed
+    _save(case.with_changes(known_bug=known_bug, references=reference or []), out, overwrite)
+    observed = case.questions[0].observed
     if observed and observed.returned is not None and list(observed.returned) != here[:MOST_RETURNED]:
         print_error(
             f"The case returns {', '.join(observed.returned) or 'nothing'}, and the memory itself "
@@ -123,12 +123,12 @@ def new(
         )
 
 
-def _save(made: Case, out: Path | None, overwrite: bool) -> None:
+def _save(case: Case, out: Path | None, overwrite: bool) -> None:
     """Writes a case, by default to a file here with a name from its question, and says what it holds."""
-    file = save_case(made, out or Path(making.file_name(made)), overwrite)
+    file = save_case(case, out or Path(making.file_name(case)), overwrite)
     size = file.stat().st_size
     print_output(
-        f"{file}: {counted(len(made.memory.notes or ()), 'note')}, {made.words:,} words, {size:,} bytes."
+        f"{file}: {counted(len(case.memory.notes or ()), 'note')}, {case.words:,} words, {size:,} bytes."
     )
     print_error(f"Run it: workbench case run {file}")
 
@@ -194,8 +194,8 @@ def export(
     else:
         pipeline = SystemOptions().pipeline(system)
         with where.opened(pipeline) as opened:
-            made = making.case_of_questions(asked, pipeline, opened)
-        _save(made, folder / f"questions{SUFFIX}", overwrite)
+            case = making.case_of_questions(asked, pipeline, opened)
+        _save(case, folder / f"questions{SUFFIX}", overwrite)
 
 
 def run(
@@ -237,7 +237,8 @@ def run(
 def redact(
     file: File,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The case to write. Default: NAME.redacted.case.yaml.")
+        Path | None,
+        typer.Option("--out", "-o", help="The case to write. Default: NAME.redacted.case.yaml."),
     ] = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
@@ -247,16 +248,16 @@ def redact(
     Exit code 1 if only the failure and its reason are the same, and not every number.
     """
     loaded = load_case(file)
-    made = redacted(loaded.case, loaded.folder)
-    written = save_case(made.case, out or sibling_file(file, "redacted"), overwrite)
+    redaction = redacted(loaded.case, loaded.folder)
+    written = save_case(redaction.case, out or sibling_file(file, "redacted"), overwrite)
     if as_json:
-        proof = {**vars(made.proof), "complete": made.proof.complete}
-        print_output({"file": str(written), "proof": proof, "remains": list(made.remains)}, as_json)
+        proof = {**vars(redaction.proof), "complete": redaction.proof.complete}
+        print_output({"file": str(written), "proof": proof, "remains": list(redaction.remains)}, as_json)
     else:
-        print_output(f"{written}\n\nBoth cases were run:\n{made.proof}\n")
+        print_output(f"{written}\n\nBoth cases were run:\n{redaction.proof}\n")
         print_output("This may still identify somebody; you decide:")
-        print_output("\n".join(f"- {one}" for one in made.remains))
-    raise typer.Exit(0 if made.proof.complete else 1)
+        print_output("\n".join(f"- {one}" for one in redaction.remains))
+    raise typer.Exit(0 if redaction.proof.complete else 1)
 
 
 def shrink(
@@ -275,9 +276,9 @@ def shrink(
     known = {one.system.name for one in loaded.case.elsewhere}
     more = [Elsewhere(system=CaseSystem(name=name)) for name in passing_on or () if name not in known]
     update = {"elsewhere": [*loaded.case.elsewhere, *more]}
-    made = shrink_file(replace(loaded, case=loaded.case.with_changes(**update)))
-    before, after = loaded.case.words, made.words
-    print_output(f"{file}: {counted(len(made.memory.notes or ()), 'note')}, {after:,} of {before:,} words.")
+    case = shrink_file(replace(loaded, case=loaded.case.with_changes(**update)))
+    before, after = loaded.case.words, case.words
+    print_output(f"{file}: {counted(len(case.memory.notes or ()), 'note')}, {after:,} of {before:,} words.")
     print_output(f"The original is {original_of(file)}.")
 
 
@@ -330,6 +331,6 @@ def save_diagnosis(out: Path, found: Any, index: Index) -> None:
     _save_search(making.case_of_diagnosis(found, index), out)
 
 
-def _save_search(made: Case, out: Path) -> None:
-    save_case(made, out)
+def _save_search(case: Case, out: Path) -> None:
+    save_case(case, out)
     print_error(f"Saved as a case. Run it: workbench case run {out}")

@@ -215,9 +215,9 @@ def _chunker(store: IndexStore | None) -> tuple[Chunker, CaseChunker]:
     if release in INDEXINGS and INDEXINGS[release].chunker.name == name:
         return INDEXINGS[release].chunker, CaseChunker(release=release)
     sizes = sizes_in(name)
-    made = LineChunker(*sizes) if sizes else LineChunker()
-    made = made if made.name == name else LineChunker()
-    return made, CaseChunker(tokens=made.tokens, overlap=made.overlap)
+    chunker = LineChunker(*sizes) if sizes else LineChunker()
+    chunker = chunker if chunker.name == name else LineChunker()
+    return chunker, CaseChunker(tokens=chunker.tokens, overlap=chunker.overlap)
 
 
 def _note(
@@ -385,9 +385,9 @@ def export_museum(folder: Path, overwrite: bool = False) -> tuple[list[Path], di
     written, left_out = [], {}
     for name, one in SPECIMENS.items():
         try:
-            made = case_of_specimen(one)
+            case = case_of_specimen(one)
         except InputError as error:
             left_out[name] = error.problem.partition(": ")[2].rstrip(".")
         else:
-            written.append(save_case(made, folder / f"{name}{SUFFIX}", overwrite))
+            written.append(save_case(case, folder / f"{name}{SUFFIX}", overwrite))
     return written, left_out

@@ -101,11 +101,11 @@ class Pseudonyms:
         found = FRONT_MATTER.match(text)
         if found is None:
             return self._plain(text)
-        made, end = [], 0
+        parts, end = [], 0
         for line in FIELD.finditer(found[0]):
-            made += [self._plain(found[0][end : line.start()]), self._field(line)]
+            parts += [self._plain(found[0][end : line.start()]), self._field(line)]
             end = line.end()
-        return "".join([*made, self._plain(found[0][end:]), self._plain(text[found.end() :])])
+        return "".join([*parts, self._plain(found[0][end:]), self._plain(text[found.end() :])])
 
     def _field(self, line: re.Match[str]) -> str:
         """A line of front matter: a key that systems read stays, and so does an importance or confidence."""
@@ -119,14 +119,14 @@ class Pseudonyms:
         return before + key + colon + self._plain(value)
 
     def _plain(self, text: str) -> str:
-        made, end = [], 0
+        parts, end = [], 0
         for token in TOKEN.finditer(text):
             new = self._token(token)
             if token["signs"] and new == token[0]:
                 continue  # it is left with what stands beside it
-            made += [self._between(text[end : token.start()]), new]
+            parts += [self._between(text[end : token.start()]), new]
             end = token.end()
-        return "".join([*made, self._between(text[end:])])
+        return "".join([*parts, self._between(text[end:])])
 
     def _between(self, text: str) -> str:
         """What stands between words stays: blanks and punctuation, which are noted."""
@@ -169,10 +169,10 @@ class Pseudonyms:
         return moved
 
     def _word(self, word: str) -> str:
-        made = _shaped(word, self._image(fold(word)))
-        if made == word:
+        pseudonym = _shaped(word, self._image(fold(word)))
+        if pseudonym == word:
             self.unchanged.add(word)
-        return made
+        return pseudonym
 
     def _image(self, key: str) -> str:
         if key not in self.images:
@@ -199,21 +199,21 @@ class Pseudonyms:
 
     def _random_word(self, key: str) -> str:
         vowel = self._random.random() < 0.5
-        made = [self._letter(_pool(one, (number % 2 == 0) == vowel)) for number, one in enumerate(key)]
-        return "".join(one or old for one, old in zip(made, key, strict=True))
+        parts = [self._letter(_pool(one, (number % 2 == 0) == vowel)) for number, one in enumerate(key)]
+        return "".join(one or old for one, old in zip(parts, key, strict=True))
 
     def _branched(self, key: str) -> str:
         """Each letter by what stands before it in the word, or by itself alone: no two words become one."""
-        made, branch = [], self._branches
+        parts, branch = [], self._branches
         for one in key:
             if one not in branch:
                 taken = {one, *(image for image, _ in branch.values())}
                 pool = [other for other in _pool(one) if other not in taken]
                 branch[one] = self._letter(pool) or one, {}
             image, below = branch[one]
-            made.append(image)
+            parts.append(image)
             branch = below if self.kind == "prefixes" else branch
-        return "".join(made)
+        return "".join(parts)
 
     def _letter(self, pool: Sequence[str]) -> str:
         return self._random.choice(pool) if pool else ""
@@ -290,9 +290,9 @@ def _shaped(word: str, image: str) -> str:
         return image if len(image) == len(word) else word
     cased = "".join(map(_cased, image, bases))
     letters = iter(cased)
-    made = "".join(one if unicodedata.combining(one) else next(letters) for one in apart)
-    whole = unicodedata.normalize("NFC", made)
-    return whole if len(whole) == len(word) else cased if len(cased) == len(word) else made
+    composed = "".join(one if unicodedata.combining(one) else next(letters) for one in apart)
+    whole = unicodedata.normalize("NFC", composed)
+    return whole if len(whole) == len(word) else cased if len(cased) == len(word) else composed
 
 
 def _cased(letter: str, like: str) -> str:
@@ -389,9 +389,9 @@ def redacted(case: Case, folder: Path | None = None) -> Redaction:
         proof = _proved(before, after, names)
         if proof.same_failure and (best is None or proof.complete or proof.releases > best.proof.releases):
             run = after.systems[0]
-            made = run.case.with_changes(compared=_compared(before, after))
+            case = run.case.with_changes(compared=_compared(before, after))
             best = Redaction(
-                with_observations(replace(run, case=made)), proof, kind, tuple(_remains(plain, names))
+                with_observations(replace(run, case=case)), proof, kind, tuple(_remains(plain, names))
             )
         if proof.complete:
             break
@@ -415,8 +415,8 @@ def _plain_systems(case: Case, folder: Path | None) -> Case:
             return part
         return part.with_changes(**{name: plain(value) for name, value in part})
 
-    made: Case = plain(case)
-    return made
+    cleaned: Case = plain(case)
+    return cleaned
 
 
 def _compared(before: Everywhere, after: Everywhere) -> list[str]:
@@ -477,17 +477,17 @@ def _proved(before: Everywhere, after: Everywhere, names: Pseudonyms) -> Proof:
     mine, *theirs = before.systems
     new, *others = after.systems
     pairs = [
-        (old.trace, made.trace)
+        (old.trace, new.trace)
         for run, again in zip(before.systems, after.systems, strict=True)
-        for old, made in zip(run.answers, again.answers, strict=True)
+        for old, new in zip(run.answers, again.answers, strict=True)
     ]
     return Proof(
         mine.reasons == new.reasons,
         [one.holds for one in theirs] == [one.holds for one in others],
         before.releases == after.releases,
-        all(_legs(old, names.path) == _legs(made) for old, made in pairs),
-        all(_scores(old, names.path) == _scores(made) for old, made in pairs),
-        all([names.path(one) for one in old.paths()] == made.paths() for old, made in pairs),
+        all(_legs(old, names.path) == _legs(new) for old, new in pairs),
+        all(_scores(old, names.path) == _scores(new) for old, new in pairs),
+        all([names.path(one) for one in old.paths()] == new.paths() for old, new in pairs),
     )
 
 

@@ -144,13 +144,13 @@ def _rank_formulas(more_lists: bool) -> Iterator[Formula]:
     for stage, names in _stages().items():
         if stage.output != "score" or not all(one.endswith("_rank") for one in stage.reads()):
             continue
-        made = _computed(stage, rows)
-        if made is not None:
-            groups.setdefault(np.round(made, 12).tobytes(), (stage, [], made))[1].extend(names)
-    for stage, names, made in groups.values():
+        values = _computed(stage, rows)
+        if values is not None:
+            groups.setdefault(np.round(values, 12).tobytes(), (stage, [], values))[1].extend(names)
+    for stage, names, values in groups.values():
         used = tuple(dict.fromkeys(name for name in names if name))
         far = 1.0 if used else UNUSED
-        ways = _of_ranks(stage, rows, made, far * cost)
+        ways = _of_ranks(stage, rows, values, far * cost)
         if more_lists and isinstance(stage, RankSum) and set(stage.weights.values()) == {1}:
             ways = _with_more_lists(stage, far, ways)
         yield Formula(description(stage), used, _always(ways), of_ranks=True, fuses=True)
@@ -160,12 +160,12 @@ def _always(ways: Reachable) -> Callable[[Sequence[Printed]], Reachable]:
     return lambda _: ways
 
 
-def _of_ranks(stage: ColumnStage, rows: Sequence[Row], made: Floats, cost: Floats) -> Reachable:
+def _of_ranks(stage: ColumnStage, rows: Sequence[Row], values: Floats, cost: Floats) -> Reachable:
     def text(way: int) -> str:
         said = " and ".join(f"{name.removesuffix('_rank')} rank {rank}" for name, rank in rows[way].items())
         return f"{_term(stage, rows[way])}: {said}"
 
-    return Reachable(made, made, cost, text)
+    return Reachable(values, values, cost, text)
 
 
 def _with_more_lists(stage: ColumnStage, far: float, ways: Reachable) -> Reachable:
@@ -173,7 +173,7 @@ def _with_more_lists(stage: ColumnStage, far: float, ways: Reachable) -> Reachab
     more = [(count, rank) for count in LISTS for rank in range(1, DEEPEST_OF_MORE + 1)]
     one = _computed(stage, [{"vector_rank": float(rank)} for _, rank in more])
     assert one is not None
-    made = one * [count for count, _ in more]
+    values = one * [count for count, _ in more]
 
     def text(way: int) -> str:
         if way < len(ways.cost):
@@ -183,7 +183,7 @@ def _with_more_lists(stage: ColumnStage, far: float, ways: Reachable) -> Reachab
         return f"{count} × ({term}): rank {rank} in each of {count} lists"
 
     cost = np.concatenate([ways.cost, [far * count * rank for count, rank in more]])
-    return Reachable(np.append(ways.low, made), np.append(ways.high, made), cost, text)
+    return Reachable(np.append(ways.low, values), np.append(ways.high, values), cost, text)
 
 
 def _term(stage: ColumnStage, row: Row) -> str:
@@ -219,9 +219,9 @@ def _of_scores(stage: ColumnStage, names: Sequence[str]) -> Callable[[Sequence[P
         ends = []
         for shift in (-1, 0, 1):
             rows = [_row(names, [_shifted(one, shift) * sign for one in way]) for way, sign in filled]
-            made = _computed(stage, rows)
-            assert made is not None
-            ends.append(made)
+            values = _computed(stage, rows)
+            assert values is not None
+            ends.append(values)
 
         def text(number: int) -> str:
             way, sign = filled[number]

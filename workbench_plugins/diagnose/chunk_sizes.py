@@ -112,10 +112,10 @@ def cut_index(index: Index) -> MemoryIndex:
             f"Other chunks of {index.name} would be sent to {index.embedder.name}, which may cost money.",
             "Index the folder with a local model: workbench index FOLDER --index FILE",
         )
-    made = index.store.settings.chunker
-    if chunker_named(made) is None:
+    chunker = index.store.settings.chunker
+    if chunker_named(chunker) is None:
         raise InputError(
-            f"The index {index.name} was made with the chunker {made!r}, whose sizes are not known here.",
+            f"The index {index.name} was made with the chunker {chunker!r}, whose sizes are not known here.",
             "Index the folder with `workbench index FOLDER --index FILE`, and diagnose that.",
         )
     return index
@@ -308,9 +308,9 @@ def _fix(
         if not goal.reached(trace):
             return None
 
-        def works(made: Any) -> bool:
-            alike = (_cut(one, made.chunker) == _cut(one, chunks.chunker) for one in memory.documents())
-            return all(alike) and goal.reached(search(runs.question, made.pipeline, other, runs.vector))
+        def works(variant: Any) -> bool:
+            alike = (_cut(one, variant.chunker) == _cut(one, chunks.chunker) for one in memory.documents())
+            return all(alike) and goal.reached(search(runs.question, variant.pipeline, other, runs.vector))
 
         gained, lost = moved(runs.base, trace, goal)
         return Fix(

@@ -87,15 +87,15 @@ class FixFinder(Widget):
     @property
     def sentence(self) -> str:
         found = self.diagnosis
-        told = [f"{found.target} is {found.explanation.fate}."]
+        sentences = [f"{found.target} is {found.explanation.fate}."]
         if found.causes:
-            told.append(f"Cause: {' and '.join(found.causes[0].where)}.")
+            sentences.append(f"Cause: {' and '.join(found.causes[0].where)}.")
         if not found.fixes:
-            return " ".join([*told, "No single setting and no known change does it."])
+            return " ".join([*sentences, "No single setting and no known change does it."])
         best = found.fixes[0]
         price = f"it wins {best.price.wins} answers and loses {best.price.losses}"
         proxy = " on the memory's own questions, which are only a proxy" if found.proxy else ""
-        return " ".join([*told, f"The cheapest fix is {self._names[0]}: {price}{proxy}."])
+        return " ".join([*sentences, f"The cheapest fix is {self._names[0]}: {price}{proxy}."])
 
     @property
     def table(self) -> Table:
@@ -252,12 +252,12 @@ class SweepMap(Widget):
     @property
     def facts(self) -> Mapping[str, Any]:
         found, every = self.sweep, range(len(self.sweep.settings))
-        told = [self.setting_number] if self.asks else every
+        numbers = [self.setting_number] if self.asks else every
         return self.words | {
             "axes": [{"name": one.name, "values": one.values} for one in found.axes],
             "settings": found.settings,
             "figure": self.figure.spec,
-            "told": {str(number): self._setting_text(number) for number in told},
+            "told": {str(number): self._setting_text(number) for number in numbers},
             "scores": [_score(found, number) for number in every],
             "silences": [_silence(found.silence(number)) for number in every],
             "code": self._code("@place@"),
@@ -286,19 +286,19 @@ class SweepMap(Widget):
         )
         verdict = paired_values(found.values[-1], found.values[number], found.measure, found.files)
         silent = found.silent[[-1, number]].astype(float)
-        told = [
+        sentences = [
             f"{chosen}: {_score(found, number)}, {_silence(found.silence(number))}.",
             f"Now: {_score(found, -1)}, {_silence(found.silence(-1))}.",
             f"Compared with now, {found.measure}: {verdict}.",
         ]
         if silent.size:
-            told.append(f"Unanswerable questions: {paired_values(*silent)}.")
+            sentences.append(f"Unanswerable questions: {paired_values(*silent)}.")
         if number == best(found) and (held := held_out(found)) is not None:
-            told.append(
+            sentences.append(
                 "These questions have chosen the best setting. On questions that did not choose, choosing "
                 f"reaches {_mean(held.mean, found)}, {_silence(held.silent)}."
             )
-        return " ".join(told)
+        return " ".join(sentences)
 
     @property
     def table(self) -> Table:

@@ -247,9 +247,9 @@ class Reports:
         self, name: str, shipped: Pipeline, fixed: Pipeline, healthy: Healthy | None = None
     ) -> Specimen:
         """Two pipelines that search the report's few notes, by default FOUR_NOTES."""
-        told = self.told[name]
-        axes = {axis: tuple(words) for axis, words in told.get("axes", SERVER_AND_GARDEN).items()}
-        sides = searched(shipped, fixed, told["question"], told.get("notes", FOUR_NOTES), axes)
+        report = self.told[name]
+        axes = {axis: tuple(words) for axis, words in report.get("axes", SERVER_AND_GARDEN).items()}
+        sides = searched(shipped, fixed, report["question"], report.get("notes", FOUR_NOTES), axes)
         return self._specimen(name, sides, healthy)
 
     def stored(
@@ -261,22 +261,22 @@ class Reports:
         healthy: Healthy | None = None,
     ) -> Specimen:
         """Two small indexes, made or embedded in another way, that one pipeline searches."""
-        told = self.told[name]
-        axes = {axis: tuple(words) for axis, words in told["axes"].items()}
-        asked = SmallSearch(pipeline, told["question"], told["notes"], axes)
+        report = self.told[name]
+        axes = {axis: tuple(words) for axis, words in report["axes"].items()}
+        asked = SmallSearch(pipeline, report["question"], report["notes"], axes)
         sides = (
             Side(description, replace(asked, **dict(one)))
-            for description, one in zip(told["sides"], (shipped, fixed), strict=True)
+            for description, one in zip(report["sides"], (shipped, fixed), strict=True)
         )
         return self._specimen(name, Sides(*sides), healthy)
 
     def _specimen(self, name: str, sides: Sides, healthy: Healthy | None) -> Specimen:
-        told = self.told[name]
-        words = {one: told[one] for one in WORDS if one in told}
+        report = self.told[name]
+        words = {one: report[one] for one in WORDS if one in report}
         if healthy is None:
-            [(rule, wanted)] = told["healthy"].items()
+            [(rule, wanted)] = report["healthy"].items()
             healthy = partial(is_healthy, rule=rule, wanted=wanted)
-        return Specimen(name, tuple(told["references"]), healthy=healthy, sides=sides, **words)
+        return Specimen(name, tuple(report["references"]), healthy=healthy, sides=sides, **words)
 
 
 def specimen(name: str) -> Specimen:

@@ -183,14 +183,14 @@ _LISTS = TOLD.pop("lists")
 _KINDS = {**vars(fusions), "WeightedRRF": WeightedRRF}
 
 
-def _built(told: Any) -> Any:
+def _built(row: Any) -> Any:
     """A fusion or a scale of scores, from its kind and parameters; a text names a rule or a scale."""
-    if isinstance(told, dict):
-        return _KINDS[told["kind"]](**{name: _built(one) for name, one in told.items() if name != "kind"})
-    return _KINDS[told] if isinstance(told, str) else told
+    if isinstance(row, dict):
+        return _KINDS[row["kind"]](**{name: _built(one) for name, one in row.items() if name != "kind"})
+    return _KINDS[row] if isinstance(row, str) else row
 
 
-_ALL = [Engine(name, _built(told.pop("fusion")), Source(**told)) for name, told in TOLD.items()]
+_ALL = [Engine(name, _built(row.pop("fusion")), Source(**row)) for name, row in TOLD.items()]
 
 ENGINES = Registry[Engine](
     "engine",

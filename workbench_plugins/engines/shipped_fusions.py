@@ -230,33 +230,31 @@ KINDS: Mapping[str, Any] = {
 def _stages(slots: Mapping[str, Any]) -> Iterator[Stage]:
     """The stages of a system; null takes the usual one out."""
     for slot, usual in USUAL["slots"].items():
-        told = slots.get(slot, {})
-        if told is not None and (usual or told):
-            yield _stage(told if "kind" in told else {**usual, **told})
+        row = slots.get(slot, {})
+        if row is not None and (usual or row):
+            yield _stage(row if "kind" in row else {**usual, **row})
 
 
-def _stage(told: Mapping[str, Any]) -> Stage:
+def _stage(row: Mapping[str, Any]) -> Stage:
     """A stage: a kind, or the fusion of an engine by its name, with its parameters."""
-    values: dict[str, Any] = {
-        name: tuple(one) if isinstance(one, list) else one for name, one in told.items()
-    }
+    values: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in row.items()}
     kind, engine, depth = (values.pop(name, None) for name in ("kind", "engine", "depth"))
     if depth is not None:
         values["depth"] = FixedDepth(cap=depth) if isinstance(depth, int) else DeepDepth(**depth)
-    made: Stage = replace(ENGINES[engine].fusion, **values) if engine else KINDS[kind](**values)
-    return made
+    fusion: Stage = replace(ENGINES[engine].fusion, **values) if engine else KINDS[kind](**values)
+    return fusion
 
 
-def _systems(name: str, told: Mapping[str, Any]) -> Iterator[Pipeline]:
+def _systems(name: str, row: Mapping[str, Any]) -> Iterator[Pipeline]:
     """A system, and then the system with each of its public changes."""
-    source = Source(told["repository"], told["release"], told["place"], told.get("issue", ""))
-    note = " ".join((told["note"], told.get("legs") or USUAL["legs"], told["own"]))
-    base = Pipeline(name, tuple(_stages(told["slots"])), replace(source, note=note))
+    source = Source(row["repository"], row["release"], row["place"], row.get("issue", ""))
+    note = " ".join((row["note"], row.get("legs") or USUAL["legs"], row["own"]))
+    base = Pipeline(name, tuple(_stages(row["slots"])), replace(source, note=note))
     yield base
-    for change, one in told.get("changes", {}).items():
+    for change, one in row.get("changes", {}).items():
         stage = replace(base[one["slot"]], **one["values"])  # type: ignore[type-var]
         proposed = replace(source, release="proposed", issue=one["issue"])
         yield base.with_changes(Change(change, stage, one["why"], proposed))
 
 
-PIPELINES = tuple(made for name, told in TOLD.items() for made in _systems(name, told))
+PIPELINES = tuple(pipeline for name, row in TOLD.items() for pipeline in _systems(name, row))

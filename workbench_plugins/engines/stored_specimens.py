@@ -52,8 +52,8 @@ def stored(change: Callable[[Any, list[str]], Any], index: MemoryIndex) -> Memor
     store = index.store
     assert isinstance(store, Store)  # `small_memory` makes it
     rows, vectors = store.matrix()
-    made = change(vectors, [one.path for one in store.chunks(rows)])
-    for row, vector in zip(rows.tolist(), made, strict=True):
+    changed = change(vectors, [one.path for one in store.chunks(rows)])
+    for row, vector in zip(rows.tolist(), changed, strict=True):
         blob = np.asarray(vector, np.float32).tobytes()
         store.db.execute("UPDATE chunks_vec SET embedding = ? WHERE chunk_id = ?", (blob, row))
     return index
@@ -95,9 +95,9 @@ class Partial(MemoryIndex):
 
 def reaching(vectors: tuple[str, ...], words: tuple[str, ...], index: MemoryIndex) -> MemoryIndex:
     """The index with legs that reach these files."""
-    made = Partial(index.store, index.embedder)
-    made.vectors_of, made.words_of = vectors, words
-    return made
+    limited = Partial(index.store, index.embedder)
+    limited.vectors_of, limited.words_of = vectors, words
+    return limited
 
 
 def rewritten(write: Callable[[str, str], str], index: MemoryIndex) -> MemoryIndex:
@@ -171,11 +171,11 @@ class PrefixedToy(ToyEmbedder):
     adds: tuple[str, ...] = ()
 
     def embed(self, texts: Sequence[str], role: Role) -> Embedded:
-        made = super().embed(texts, role).vectors
+        vectors = super().embed(texts, role).vectors
         away = 1 if role == "query" else 2
         known = [role in self.adds or text.startswith(("query: ", "passage: ")) for text in texts]
         return Embedded(
-            np.where(np.array(known)[:, None], made, np.roll(made, away, axis=1)), np.ones(len(texts))
+            np.where(np.array(known)[:, None], vectors, np.roll(vectors, away, axis=1)), np.ones(len(texts))
         )
 
 
@@ -280,14 +280,14 @@ class TwoPages(SmallSearch):
             pages = [
                 search(self.question, self.pipeline.asking(limit=size), index).results for size in (2, 4)
             ]
-        told = [("page 1", one) for one in pages[0]] + [("page 2", one) for one in pages[1][2:]]
-        return {f"{page}: {one.chunk.path}": one.score for page, one in told}
+        pages_shown = [("page 1", one) for one in pages[0]] + [("page 2", one) for one in pages[1][2:]]
+        return {f"{page}: {one.chunk.path}": one.score for page, one in pages_shown}
 
 
-def paged(made: Specimen) -> Specimen:
+def paged(specimen: Specimen) -> Specimen:
     """A specimen of two searches whose answers are read page by page."""
-    sides = (replace(one, answer=TwoPages(**vars(one.answer))) for one in made.sides)
-    return replace(made, sides=Sides(*sides))
+    sides = (replace(one, answer=TwoPages(**vars(one.answer))) for one in specimen.sides)
+    return replace(specimen, sides=Sides(*sides))
 
 
 def _distinct(answer: Answer) -> bool:

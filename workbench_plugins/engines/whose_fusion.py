@@ -179,18 +179,18 @@ def read_lists(path: Path) -> Lists:
     """
     form = 'Write {"vector": {"id": 0.8}, "keyword": {"id": 4.2}}, larger is better.'
     try:
-        told = json.loads(read_input(path, "The lists", LARGEST_FILE))
+        lists = json.loads(read_input(path, "The lists", LARGEST_FILE))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} cannot be read as JSON: {error}.", form) from None
-    if not isinstance(told, dict) or told.keys() != {"vector", "keyword"}:
+    if not isinstance(lists, dict) or lists.keys() != {"vector", "keyword"}:
         raise InputError(f"{path} must contain exactly the two lists vector and keyword.", form)
-    for leg, scores in told.items():
+    for leg, scores in lists.items():
         if not isinstance(scores, dict):
             raise InputError(f"The {leg} list of {path} does not have the form id: score.", form)
         for name, score in scores.items():
             if isinstance(score, bool) or not isinstance(score, int | float):
                 raise InputError(f"The {leg} score of {name!r} in {path} is not a number: {score!r}.", form)
-    return told["vector"], told["keyword"]
+    return lists["vector"], lists["keyword"]
 
 
 def legs_of(question: str, index: Index) -> Lists:
@@ -237,11 +237,11 @@ def _why(engine: Engine, above: FusedHit, below: FusedHit) -> str:
     if sum(gaps.values()) <= 0:
         return f"not a plain sum: {engine.fusion.description.removeprefix('score = ')}"
     leg = max(gaps, key=lambda name: gaps[name])
-    told = (
+    sentences = (
         f"nothing for {hit.id}" if math.isnan(part) else f"{part:.4f} for {hit.id}"
         for part, hit in zip(parts[leg], (above, below), strict=True)
     )
-    return f"{leg} leg: {' against '.join(told)}, {_scale(engine, leg)}"
+    return f"{leg} leg: {' against '.join(sentences)}, {_scale(engine, leg)}"
 
 
 def _numbers(leg: LegPart | None) -> tuple[float, float]:
@@ -273,14 +273,14 @@ class Degenerate:
 
 def degenerate_lists(engines: Sequence[str] | None = None, score: float = 3.0) -> list[Degenerate]:
     """The degenerate cases of each engine that fuses scores, for its keyword leg."""
-    told = []
+    found = []
     for name in ENGINES if engines is None else engines:
         fusion = ENGINES.named(name).fusion
         if isinstance(fusion, WeightedScores | ScoreSum):
             lists = [[score], [score, score], []]
             one, equal, empty = (tuple(normalised(fusion.of_keyword, some)) for some in lists)
-            told.append(Degenerate(name, fusion.of_keyword.description, one, equal, empty))
-    return told
+            found.append(Degenerate(name, fusion.of_keyword.description, one, equal, empty))
+    return found
 
 
 MORE = 2
@@ -316,15 +316,15 @@ def order_text(order: EngineOrder) -> str:
     A path is shortened to its file name if no other candidate has the same file name.
     """
     named = Counter(_last_part(hit.id) for hit in order.hits)
-    told: list[str] = []
+    groups: list[str] = []
     left = len(order.hits)
     for group in order.groups:
         names = [_last_part(name) if named[_last_part(name)] == 1 else name for name in group]
-        told.append(names[0] if len(names) == 1 else f"({' = '.join(names)})")
+        groups.append(names[0] if len(names) == 1 else f"({' = '.join(names)})")
         left -= len(group)
         if len(order.hits) - left >= FIRST:
             break
-    return " ".join(told) + (f" … and {left} more" if left else "")
+    return " ".join(groups) + (f" … and {left} more" if left else "")
 
 
 def _last_part(name: str) -> str:

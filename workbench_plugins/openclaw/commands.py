@@ -16,27 +16,29 @@ from workbench_plugins.openclaw.config import Configuration, read
 MARKS = {"used": "✓", "no effect": "–", "unknown": "?"}
 
 
-def configuration_text(made: Configuration) -> str:
+def configuration_text(configuration: Configuration) -> str:
     """The settings in use, then one line per key: ✓ used, – no effect, ? unknown. Secrets are masked."""
-    lines = [f"{name:<10} {value}" for name, value in _summary(made).items()]
-    keys = [f"{MARKS[one.fate]} {one.key} = {one.value}\n    {one.description}" for one in made.findings]
+    lines = [f"{name:<10} {value}" for name, value in _summary(configuration).items()]
+    keys = [
+        f"{MARKS[one.fate]} {one.key} = {one.value}\n    {one.description}" for one in configuration.findings
+    ]
     return masked("\n".join([*lines, "", *(keys or ["The file sets no key of memory search."])]))
 
 
-def configuration_data(made: Configuration) -> dict[str, Any]:
+def configuration_data(configuration: Configuration) -> dict[str, Any]:
     """The same for JSON."""
-    keys = [{name: masked(text) for name, text in one.as_json().items()} for one in made.findings]
-    return {**{name: masked(text) for name, text in _summary(made).items()}, "keys": keys}
+    keys = [{name: masked(text) for name, text in one.as_json().items()} for one in configuration.findings]
+    return {**{name: masked(text) for name, text in _summary(configuration).items()}, "keys": keys}
 
 
-def _summary(made: Configuration) -> dict[str, str]:
+def _summary(configuration: Configuration) -> dict[str, str]:
     return {
-        "agent": made.agent,
-        "system": made.pipeline.name,
-        "release": f"{made.choice.release}, because {made.choice.why}",
-        "model": made.model or "the workbench's own",
-        "chunker": made.chunker.name,
-        "store": str(made.store),
+        "agent": configuration.agent,
+        "system": configuration.pipeline.name,
+        "release": f"{configuration.choice.release}, because {configuration.choice.why}",
+        "model": configuration.model or "the workbench's own",
+        "chunker": configuration.chunker.name,
+        "store": str(configuration.store),
     }
 
 
@@ -48,6 +50,6 @@ def config(
     as_json: AsJson = False,
 ) -> None:
     """Print what each key of an openclaw.json does here. Exit code 1 when one is not known."""
-    made = read(file, release=release)
-    print_output(configuration_data(made) if as_json else configuration_text(made), as_json)
-    raise typer.Exit(1 if any(one.fate == "unknown" for one in made.findings) else 0)
+    configuration = read(file, release=release)
+    print_output(configuration_data(configuration) if as_json else configuration_text(configuration), as_json)
+    raise typer.Exit(1 if any(one.fate == "unknown" for one in configuration.findings) else 0)

@@ -122,14 +122,14 @@ def stated_release(data: Mapping[str, Any], form: str) -> Choice | None:
     return Choice(pipeline, f"{text} wrote the file{like}")
 
 
-def agreed_release(keys: set[str], made: Callable[[Pipeline], Pipeline], file: Path) -> Choice:
+def agreed_release(keys: set[str], configured: Callable[[Pipeline], Pipeline], file: Path) -> Choice:
     """The release of a file that names none, when all releases that know its keys answer the same.
 
-    `made` gives the pipeline that the file configures of a release. Raises InputError when two differ.
+    `configured` gives the pipeline that the file configures of a release. Raises InputError when two differ.
     """
     late = any(below(key, SINCE_15) for key in keys)
     able = HISTORY[1:-1] if late else HISTORY[:-1]
-    built = [made(one) for one in able]
+    built = [configured(one) for one in able]
     if any(before.diff(after) for before, after in pairwise(built)):
         names = [version_of(one) for one in able]
         raise InputError(
@@ -342,7 +342,7 @@ def _state() -> Path:
 
 
 def _finding(
-    one: Given, given: Sequence[Given], unknown: Sequence[str], made: Configuration, newest: bool
+    one: Given, given: Sequence[Given], unknown: Sequence[str], configuration: Configuration, newest: bool
 ) -> KeyReport:
     def found(fate: Literal["used", "no effect"], description: str) -> KeyReport:
         return KeyReport(one.location, shown(one.key, one.value), fate, description)
@@ -357,8 +357,8 @@ def _finding(
         return found("no effect", f"2026.9.6 no longer reads {above}: its values are fixed")
     if above := below(one.key, NO_EFFECT):
         return found("no effect", NO_EFFECT[above])
-    became = _became(one, made)
-    return found("used", became) if became else found("no effect", _why_not(one, made))
+    became = _became(one, configuration)
+    return found("used", became) if became else found("no effect", _why_not(one, configuration))
 
 
 def _unknown(location: str, description: str) -> KeyReport:
@@ -382,57 +382,57 @@ def _memory_keys(data: Mapping[str, Any], form: str) -> Iterator[KeyReport]:
         yield KeyReport(FEBRUARY_FORM, "…", "no effect", f"{SEPTEMBER_FORM} overrides it")
 
 
-def _became(one: Given, made: Configuration) -> str:
+def _became(one: Given, configuration: Configuration) -> str:
     """The effect of a key in the workbench, empty if it has none."""
-    search = made.search
-    slots = [slot for slot, key in SLOTS.items() if key == one.key and has(made.pipeline, slot)]
+    search = configuration.search
+    slots = [slot for slot, key in SLOTS.items() if key == one.key and has(configuration.pipeline, slot)]
     if slots:
         value = search[one.key]
         return f"{', '.join(slots)} = {value:.6g}" + (f", not {one.value}" if value != one.value else "")
     match one.key:
-        case "provider" | "model" if made.model:
-            return f"the model {made.model}"
+        case "provider" | "model" if configuration.model:
+            return f"the model {configuration.model}"
         case "remote.baseUrl":
-            variables = " or ".join(made.unnamed_addresses())
+            variables = " or ".join(configuration.unnamed_addresses())
             return (
                 f"not used until you name it: --base-url or {variables}"
                 if variables
                 else "the provider's address"
             )
         case "chunking.tokens" | "chunking.overlap":
-            return f"the chunker {made.chunker.name}"
+            return f"the chunker {configuration.chunker.name}"
         case "extraPaths":
             every = (
                 "; its patterns have no effect" if any(path.pattern for path in search["extraPaths"]) else ""
             )
-            return f"extra paths {', '.join(made.extra_paths)}{every}"
+            return f"extra paths {', '.join(configuration.extra_paths)}{every}"
         case "sources" | "experimental.sessionMemory":
             refused = isinstance(one.value, list) and set(one.value) - set(search["sources"])
             also = "; sessions need experimental.sessionMemory too" if refused else ""
             return f"the sources {', '.join(search['sources'])}{also}"
         case "store.path":
-            return f"OpenClaw's own index, {made.store}, which is only read"
+            return f"OpenClaw's own index, {configuration.store}, which is only read"
         case "sync.watchDebounceMs":
-            return f"`index --watch` waits for {made.quiet:g} s without a change"
+            return f"`index --watch` waits for {configuration.quiet:g} s without a change"
         case "sync.sessions.deltaBytes" | "sync.sessions.deltaMessages":
-            enough = made.thresholds
+            enough = configuration.thresholds
             return f"`index --watch` reads a transcript after {enough.bytes} bytes or {enough.messages} lines"
         case "query.hybrid.enabled":
             return "two legs" if search["query.hybrid.enabled"] else "the vector leg only"
-        case "query.hybrid.mmr.enabled" if has(made.pipeline, "diversity.relevance_weight"):
+        case "query.hybrid.mmr.enabled" if has(configuration.pipeline, "diversity.relevance_weight"):
             return "the stage diversity"
-        case "query.hybrid.temporalDecay.enabled" if has(made.pipeline, "recency.half_life_days"):
+        case "query.hybrid.temporalDecay.enabled" if has(configuration.pipeline, "recency.half_life_days"):
             return "the stage recency"
         case _:
             return ""
 
 
-def _why_not(one: Given, made: Configuration) -> str:
+def _why_not(one: Given, configuration: Configuration) -> str:
     if one.key in ("provider", "model"):
-        return f"{made.provider} is not available here; the workbench uses its own model"
+        return f"{configuration.provider} is not available here; the workbench uses its own model"
     if one.key == "remote.baseUrl":
-        return f"{made.provider} is not available here"
-    return f"{made.pipeline.name} has no such stage"
+        return f"{configuration.provider} is not available here"
+    return f"{configuration.pipeline.name} has no such stage"
 
 
 # OpenClaw's settings as a language

@@ -105,10 +105,10 @@ def built(weights: Weights, shape: Shape, rounding: Exact | None = None, words: 
     present = op.convert(mask, np.float32)
     # What is added to an attention score: 0, or for padding a number whose exponential is 0.
     bias = op.unsqueeze(op.multiply(op.subtract(present, constant(1)), constant(1e9)), whole(1, 2))
-    made = _Layers(weights, shape, rounding or Exact())
-    values = made.embeddings(ids)
+    layers = _Layers(weights, shape, rounding or Exact())
+    values = layers.embeddings(ids)
     for layer in range(shape.layers):
-        values = made.layer(layer, values, bias)
+        values = layers.layer(layer, values, bias)
     outputs = [_pooled(values, present), values] if words else [_pooled(values, present)]
     return Model([op.result(one) for one in outputs], [ids, mask], "bert")
 
@@ -230,10 +230,10 @@ class OpenVinoEngine:
     @cached_property
     def tokenizer(self) -> Tokenizer:
         """The tokenizer, without the padding and the limit of 128 word pieces that its file contains."""
-        made = Tokenizer.from_file(str(self.folder / "tokenizer.json"))
-        made.no_padding()
-        made.no_truncation()
-        return made
+        tokenizer = Tokenizer.from_file(str(self.folder / "tokenizer.json"))
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        return tokenizer
 
     def cut(self, texts: Sequence[str]) -> list[Encoding]:
         """The word pieces of each text, cut off after the window, with the model's own markers."""
@@ -281,8 +281,8 @@ class OpenVinoEngine:
         if len(texts) == 1:
             return self.piece_vectors(texts, role, batch_size)[0].whole[None]
         found = np.empty((len(texts), self.shape.width), np.float32)
-        for numbers, _, made in self._batches(texts, batch_size, words=False):
-            found[numbers] = made[0]
+        for numbers, _, outputs in self._batches(texts, batch_size, words=False):
+            found[numbers] = outputs[0]
         return found
 
     def piece_vectors(self, texts: Sequence[str], role: Role, batch_size: int) -> list[PieceVectors]:
@@ -290,10 +290,10 @@ class OpenVinoEngine:
         if [*self._asked] == [*texts]:
             return [*self._asked.values()]
         found: dict[int, PieceVectors] = {}
-        for numbers, encoded, made in self._batches(texts, batch_size, words=True):
+        for numbers, encoded, outputs in self._batches(texts, batch_size, words=True):
             for row, (number, one) in enumerate(zip(numbers, encoded, strict=True)):
                 pieces = np.array(one.ids, np.int64)
-                found[number] = PieceVectors(made[0][row], pieces, made[1][row, : pieces.size])
+                found[number] = PieceVectors(outputs[0][row], pieces, outputs[1][row, : pieces.size])
         if len(texts) == 1:
             self._asked = {texts[0]: found[0]}
         return [found[number] for number in range(len(texts))]

@@ -199,13 +199,13 @@ def read_traces(path: str | os.PathLike[str]) -> TracedRuns:
 
 
 def _run(name: str, some: Iterable[Retrieval]) -> Run:
-    made = Run(name)
+    run = Run(name)
     for one in some:
-        made.question(one.id, one.question)
+        run.question(one.id, one.question)
         for rank, (id_, score) in enumerate(one.results, 1):
             parts = {"rank before": 1.0 + one.before.index(id_)} if id_ in one.before else None
-            made.add(one.id, id_, score, rank, parts=parts)
-    return made
+            run.add(one.id, id_, score, rank, parts=parts)
+    return run
 
 
 def _read(file: str | os.PathLike[str]) -> tuple[list[Any], int]:
@@ -269,7 +269,7 @@ def _retrieval(span: Mapping[str, Any]) -> Retrieval | None:
     question = next((known[name] for name in QUESTIONS if known.get(name)), span.get("input"))
     status = str(code or span.get("status_code") or span.get("level")).upper()
     results = "reranker.output_documents" if reranks else "retrieval.documents"
-    made = Retrieval(
+    retrieval = Retrieval(
         id=str(next((one for one in ids if one), content_hash(repr(span))[:16])),
         parent=str(next((one for one in parents if one), "")),
         name=str(span.get("name") or kind),
@@ -279,10 +279,16 @@ def _retrieval(span: Mapping[str, Any]) -> Retrieval | None:
         results=tuple(_documents(known, results, span)),
         before=tuple(id_ for id_, _ in _documents(known, "reranker.input_documents", {})),
     )
-    texts = (made.id, made.parent, made.name, made.question, *(one for one, _ in made.results))
-    if not all(map(is_utf8, texts)) or any(math.isinf(score) for _, score in made.results):
+    texts = (
+        retrieval.id,
+        retrieval.parent,
+        retrieval.name,
+        retrieval.question,
+        *(one for one, _ in retrieval.results),
+    )
+    if not all(map(is_utf8, texts)) or any(math.isinf(score) for _, score in retrieval.results):
         raise ValueError("it has a text that is not UTF-8, or an infinite score")
-    return made
+    return retrieval
 
 
 def _question(given: Any) -> str:

@@ -202,7 +202,7 @@ def consecutive(instances: Sequence[Instances]) -> Rows:
 
 
 def _starts(term: Instances, offset: int) -> Rows:
-    """For each instance of a phrase's term, one offset for the row and the offset where the phrase starts."""
+    """For each instance of a phrase's term, one number for the row and the offset where the phrase starts."""
     inside = term.offsets >= offset
     starts: Rows = (term.rows[inside] << OFFSET_BITS) + (term.offsets[inside] - offset)
     return starts
