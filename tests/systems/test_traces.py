@@ -12,6 +12,8 @@ import pytest
 import workbench as wb
 from tests.commands import Run
 from tests.conftest import PROJECT
+from workbench_plugins.cases.model import load_case
+from workbench_plugins.cases.running import run_case
 from workbench_plugins.runs.traces import TracedRuns, read_traces
 
 LANGCHAIN = PROJECT / "tests" / "records" / "langchain_spans.json.gz"
@@ -198,3 +200,57 @@ def test_the_worst_retrieval_comes_first_and_is_given_its_reason(run: Run, tmp_p
 def test_spans_without_documents_are_one_sentence(value: Any, description: str, tmp_path: Path) -> None:
     with pytest.raises(wb.InputError, match=description):
         read(tmp_path, value)
+
+
+def test_a_row_becomes_a_case_that_gives_the_recorded_answer(run: Run, tmp_path: Path) -> None:
+    spans = tmp_path / "spans.json"
+    spans.write_bytes(gzip.decompress(LANGCHAIN.read_bytes()))
+    rows = [one for one, _ in read_traces(spans).worst]
+    row = next(number for number, one in enumerate(rows, 1) if one.name == "EnsembleRetriever")
+    listed = run("runs", "traces", str(spans)).out
+    assert f"--row {row} --target ID --case NAME.case.yaml" in listed.replace("\n", " ")
+
+    file = tmp_path / "row.case.yaml"
+    last = rows[row - 1].results[-1][0]
+    made = run("runs", "traces", str(spans), "--row", str(row), "--target", last, "--case", str(file))
+    assert made.code == 0
+    case = load_case(file).case
+    assert case.questions[0].question == rows[row - 1].question
+    (answer,) = run_case(case).answers
+    assert answer.trace.paths() == [id_ for id_, _ in rows[row - 1].results]
+    assert run("case", "run", str(file)).code == 0
+
+    inside = next(number for number, one in enumerate(rows, 1) if one.parent == rows[row - 1].id)
+    again = run(
+        "runs", "traces", str(spans), "--row", str(inside), "--target", last, "--case", str(file), "--force"
+    )
+    assert again.code == 0
+    assert load_case(file).case.questions[0].question == case.questions[0].question
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--row", "99", "--target", "tea.md"], "There is no row 99."),
+        (["--row", "1"], "A case expects a document in the answer."),
+        (["--row", "1", "--target", "moon.md"], "brought moon.md, so a case of its lists cannot find it"),
+        (["--row", "1", "--target", "tea.md", "--keyword", "Other"], "do not say which of the two"),
+    ],
+)
+def test_a_case_that_cannot_be_made_of_a_row_is_refused(
+    run: Run, tmp_path: Path, options: list[str], problem: str
+) -> None:
+    spans = tmp_path / "spans.json"
+    spans.write_bytes(gzip.decompress(LANGCHAIN.read_bytes()))
+    refused = run("runs", "traces", str(spans), "--case", str(tmp_path / "a.case.yaml"), *options)
+    assert refused.code == 2
+    assert problem in refused.err
+    assert not (tmp_path / "a.case.yaml").exists()
+
+
+def test_a_lone_retrieval_is_no_case_of_lists(run: Run, tmp_path: Path) -> None:
+    spans = tmp_path / "spans.json"
+    spans.write_text(json.dumps(FORMS["gen_ai as JSON"]), encoding="utf-8")
+    refused = run("runs", "traces", str(spans), "--target", "a.md", "--case", str(tmp_path / "a.case.yaml"))
+    assert "has no two retrievals inside that were recorded" in refused.err
+    assert "workbench case new tea --target a.md -m FOLDER" in refused.err

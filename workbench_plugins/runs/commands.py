@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -24,6 +25,7 @@ from workbench.cli.output import answer, print_error, print_output
 from workbench.errors import InputError
 from workbench.measure.questions import check_targets, load_questions
 from workbench.memory.store.sqlite.location import make_folder
+from workbench.registry import has_feature
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.safe_text import counted
 from workbench_plugins.runs import comparing, linting
@@ -40,7 +42,7 @@ from workbench_plugins.runs.run_files import (
     write_topics,
 )
 from workbench_plugins.runs.runs import Run, Truth, ids_of, named_apart, truth_of_qrels, truth_of_questions
-from workbench_plugins.runs.traces import read_traces, write_runs
+from workbench_plugins.runs.traces import TracedRuns, read_traces, write_runs
 
 File = Annotated[Path, typer.Argument(readable=False, help="A run: TREC's form, or JSON lines.")]
 Files = Annotated[list[Path] | None, typer.Argument(readable=False, help="Runs: TREC's form, or JSON lines.")]
@@ -132,19 +134,45 @@ def traces(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write a run for each retriever into this folder.")
     ] = None,
+    case: Annotated[
+        Path | None, typer.Option("--case", help="Write a row as a case into this file: NAME.case.yaml.")
+    ] = None,
+    row: Annotated[int, typer.Option("--row", min=1, help="With --case: the number of the row.")] = 1,
+    target: Annotated[
+        str, typer.Option("--target", "-t", help="With --case: the document that should be in the answer.")
+    ] = "",
+    keyword: Annotated[
+        str, typer.Option("--keyword", help="With --case: the retriever of the two that looks for words.")
+    ] = "",
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Read retrieval spans as runs, and list the retrievals that look worst first.
 
+    --case writes a row whose two retrievals were recorded, too: their lists, and the answer that they gave.
     Exit code 1 if a retrieval failed or returned nothing.
     """
     found = read_traces(where)
+    if case is not None:
+        _write_case(found, case, row, target, keyword, force)
+        return
     if out is not None:
         make_folder(out)
         for file in write_runs(found, out, force):
             print_error(f"{file}")
     answer(found, as_json, yes=not any(one.failed or not one.results for one in found.retrievals))
+
+
+def _write_case(found: TracedRuns, file: Path, row: int, target: str, keyword: str, force: bool) -> None:
+    if not target:
+        raise InputError("A case expects a document in the answer.", "Name it: --target DOCUMENT")
+    if not has_feature("recorder"):
+        raise InputError("A case of a trace needs the feature recorder.", "Install it, or leave out --case.")
+    from workbench_plugins.cases.model import save_case
+    from workbench_plugins.recorder.traced import case_of_row
+
+    print_output(f"{save_case(case_of_row(found, row, target, keyword), file, force)}")
+    print_error(f"Run it: workbench case run {shlex.quote(str(file))}")
 
 
 def export(

@@ -13,6 +13,7 @@ import math
 import os
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -73,7 +74,7 @@ class Retrieval:
 class TracedRuns(Shown):
     """Retrievals by their engine, and in the order of how bad they look; `spans` counts all spans read.
 
-    `left_out` counts the spans, and the lines of files, that cannot be read.
+    `left_out` counts the spans, and the lines of files, that cannot be read. `file` is what was read.
 
     The order: errors, then empty answers, then the share of the engine's median best score that the best
     score lacks. An engine whose scores rise in its lists gives distances, and the share is that in excess.
@@ -83,6 +84,7 @@ class TracedRuns(Shown):
     retrievals: tuple[Retrieval, ...]
     runs: tuple[Run, ...] = field(default=())
     left_out: int = 0
+    file: str = ""
 
     @property
     def worst(self) -> list[tuple[Retrieval, str]]:
@@ -112,12 +114,20 @@ class TracedRuns(Shown):
         return [*map(str, self.runs), *left_out, Line(description, "dim"), table, *self._next()]
 
     def _next(self) -> list[Part]:
-        """The command that makes a case of the worst retrieval whose question is known."""
-        asked = next((" ".join(one.question.split()) for one, _ in self.worst if one.question.strip()), "")
-        if not asked:
-            return []
-        command = f"workbench case new {shlex.quote(asked)} --target FILE -m FOLDER"
-        return ["", hanging(f"A case of the first (FILE answers it, FOLDER has the notes): {command}")]
+        """The commands that make cases of the worst retrievals: of what was recorded, and of notes."""
+        rows = [one for one, _ in self.worst]
+        asked = next((" ".join(one.question.split()) for one in rows if one.question.strip()), "")
+        inside = Counter(one.parent for one in rows if one.kind == "retriever")
+        both = next((number for number, one in enumerate(rows, 1) if inside[one.id] == 2), 0)
+        lines: list[Part] = []
+        if both and self.file:
+            command = f"workbench runs traces {shlex.quote(self.file)} --row {both} --target ID"
+            command += " --case NAME.case.yaml"
+            lines.append(hanging(f"A case of row {both} as it was recorded (ID answers it): {command}"))
+        if asked:
+            command = f"workbench case new {shlex.quote(asked)} --target FILE -m FOLDER"
+            lines.append(hanging(f"A case of the first (FILE answers it, FOLDER has the notes): {command}"))
+        return ["", *lines] if lines else []
 
     def as_json(self) -> dict[str, Any]:
         """The runs and the retrievals, the worst first, as JSON."""
@@ -195,7 +205,7 @@ def read_traces(path: str | os.PathLike[str]) -> TracedRuns:
             f"{path} has {counted(len(found), 'retrieval span')}, and none has documents.", OPT_IN
         )
     runs = tuple(_run(name, some) for name, some in _by_name(found))
-    return TracedRuns(len(spans), tuple(found), runs, left_out)
+    return TracedRuns(len(spans), tuple(found), runs, left_out, os.fspath(path))
 
 
 def _run(name: str, some: Iterable[Retrieval]) -> Run:
