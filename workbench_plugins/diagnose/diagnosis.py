@@ -367,10 +367,9 @@ def _page(
 
 
 def _likelier(in_chunk: Sequence[Cause], inside: Sequence[Cause]) -> list[Cause]:
-    """The causes of both kinds; a chunk is likelier than a repair of many stages, or one without a stage."""
-    first = inside[0].repairs if inside else ()
-    way_around = len(first) > 1 or any(one.removes for one in first)
-    return [*in_chunk, *inside] if way_around else [*inside, *in_chunk]
+    """The causes of both kinds; a chunk is likelier than stages of which none is enough alone."""
+    many = bool(inside) and len(inside[0].repairs) > 1
+    return [*in_chunk, *inside] if many else [*inside, *in_chunk]
 
 
 def _of_engine(every: Sequence[Repair], pipeline: Pipeline, index: CachedIndex) -> list[Repair]:
