@@ -269,7 +269,7 @@ def check_fusion(lab: FusionLab, paired: Paired) -> None:
     rows = paired.page.evaluate(ROWS)
     assert [tuple(one) for one in rows] == list(lab.table.rows)
     drawn = paired.page.evaluate(BARS)
-    scores = {one.id: one.score for one in lab.places}
+    scores = {one.id: one.score for one in lab.ranking}
     assert len(drawn) == min(12, len(scores))
     for name, score in drawn:
         assert score == pytest.approx(scores[name], rel=1e-12, abs=1e-12)

@@ -182,7 +182,7 @@ def read_columns(steps: list[dict[str, Any]]) -> set[str]:
 def exported_trace(trace: Trace, pipeline_data: Mapping[str, Any]) -> dict[str, Any]:
     """A trace as data for the steps of `written`: the columns that they read and the ranks, null for absent.
 
-    A column with one number for all candidates is that number.
+    A column with one number for all candidates is that number, and it ends with its last number.
 
     `ties` orders the candidates by chunk id, and `files` are their files. `recorded` has the order and the
     drops after each stage that is only recorded and has changed one of them. `rows` are the rows: of a trace
@@ -217,7 +217,11 @@ def exported_trace(trace: Trace, pipeline_data: Mapping[str, Any]) -> dict[str, 
 def _numbers(column: Floats) -> Any:
     values = column.tolist()
     numbers = [None if isnan(value) else int(value) if value.is_integer() else value for value in values]
-    return numbers[0] if len(set(numbers)) == 1 else numbers
+    if len(set(numbers)) == 1:
+        return numbers[0]
+    while numbers and numbers[-1] is None:
+        numbers.pop()
+    return numbers
 
 
 def _after(trace: Trace, steps: list[dict[str, Any]], slot: str, rows: list[int]) -> dict[str, Any] | None:

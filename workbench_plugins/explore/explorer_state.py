@@ -177,7 +177,7 @@ class ExplorerState(State):
     @property
     def facts(self) -> Mapping[str, Any]:
         """The two searches for the page."""
-        chunks = Chunks()
+        chunks = Chunks(self.traces)
         pairs = zip(self.searched, self.traces, strict=True)
         sides = [_side(pipeline, trace, chunks) for pipeline, trace in pairs]
         for side, one in zip(sides, self.explanations or (), strict=False):

@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 PARTS = ("pipeline", "keep", "explorer", "plot", "view", "panel", "fusion", "words", "diagnosis", "report")
 IMPORT = re.compile(r"^import .*;\n", re.MULTILINE)
 EXPORT = "export default { initialize, render };"
-VERSION = 1
+VERSION = 2
 """The version of the data, which the module checks."""
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, isfinite, log10
 from typing import Any
@@ -44,18 +45,26 @@ def axis_of(numbers: Floats, limit: float) -> Axis:
 
 
 class Chunks:
-    """The chunks that several traces share, each written once."""
+    """The chunks of several traces, each written once, in the order of their ids."""
 
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-        self.data: list[dict[str, str]] = []
+    def __init__(self, traces: Iterable[Trace]) -> None:
+        found = {
+            (one := trace.chunks[row]).id: one for trace in traces for row in trace.order[:MOST].tolist()
+        }
+        ordered = [found[name] for name in sorted(found)]
+        self._numbers = {chunk.id: number for number, chunk in enumerate(ordered)}
+        self.data = [
+            {
+                "id": one.id,
+                "path": one.path,
+                "lines": one.location.removeprefix(one.path),
+                "text": one.snippet,
+            }
+            for one in ordered
+        ]
 
     def number_of(self, chunk: Chunk) -> int:
         """The place of a chunk in `data`."""
-        if chunk.id not in self._numbers:
-            self._numbers[chunk.id] = len(self.data)
-            lines = chunk.location.removeprefix(chunk.path)
-            self.data.append({"id": chunk.id, "path": chunk.path, "lines": lines, "text": chunk.snippet})
         return self._numbers[chunk.id]
 
 
@@ -71,7 +80,8 @@ class Judged:
 
 def lab_data(judged: Sequence[Judged]) -> dict[str, Any]:
     """The evaluations for the threshold lab."""
-    chunks, first = Chunks(), judged[0].evaluation
+    first = judged[0].evaluation
+    chunks = Chunks(trace for one in judged for trace in _traces(one.evaluation))
     asked = [{"question": one.question.question, "target": one.question.target} for one in first.asked]
     unanswerable = [{"question": trace.question, "target": None} for trace in first.controls]
     systems = [_system(each, chunks) for each in judged]
@@ -79,10 +89,27 @@ def lab_data(judged: Sequence[Judged]) -> dict[str, Any]:
     for number, one in enumerate(systems):
         if (same := seen.setdefault(json.dumps(one["traces"]), number)) != number:
             one["traces"] = same
+    _write_columns_once(systems)
     return {
         "view": "threshold", "questions": [*asked, *unanswerable], "systems": systems,
         "chunks": chunks.data,
     }  # fmt: skip
+
+
+def _traces(evaluation: Evaluation) -> list[Trace]:
+    return [*(one.trace for one in evaluation.asked), *evaluation.controls]
+
+
+def _write_columns_once(systems: Sequence[dict[str, Any]]) -> None:
+    """Puts the number of an earlier system in place of a column that is the same there for the question."""
+    own = [(number, one["traces"]) for number, one in enumerate(systems) if isinstance(one["traces"], list)]
+    for place in range(len(own[0][1])):
+        first: dict[Any, int] = {}
+        for number, traces in own:
+            columns = traces[place]["columns"]
+            for name, column in columns.items():
+                if isinstance(column, list | str) and first.setdefault((name, *column), number) != number:
+                    columns[name] = {"of": first[name, *column]}
 
 
 def floor_name(pipeline: Pipeline) -> str:
@@ -100,7 +127,7 @@ def _system(judged: Judged, chunks: Chunks) -> dict[str, Any]:
     pipeline = evaluation.pipeline.asking(min_score=max(axis.low, evaluation.pipeline.floor))
     added = _added_floor(pipeline)
     cut = deciding_floor(evaluation.pipeline) or added
-    traces = [*(one.trace for one in evaluation.asked), *evaluation.controls]
+    traces = _traces(evaluation)
     columns = max(traces, key=lambda trace: len(trace.chunks)).columns
     pipeline_data, column = exported(pipeline, columns), floored_column(evaluation.pipeline)
     if any(len(trace.chunks) > MOST for trace in traces):
@@ -135,13 +162,19 @@ def _axes(cut: Floor, own: Axis, traces: Sequence[Trace]) -> list[dict[str, Any]
 def trace_data(trace: Trace, pipeline_data: Mapping[str, Any], chunks: Chunks) -> dict[str, Any]:
     """A trace for the living view, with the places of its chunks, and what each leg brought."""
     found = exported_trace(trace, pipeline_data)
-    del found["files"]  # those of the chunks
-    shown = [trace.chunks[row] for row in found.pop("kept")]
-    legs = [
-        {"name": leg.name, "brought": int(leg.hits.rows.size), "asked": leg.asked}
-        for leg in trace.legs.values()
-    ]
-    return found | {"rows": [chunks.number_of(chunk) for chunk in shown], "legs": legs}
+    rows = [chunks.number_of(trace.chunks[row]) for row in found.pop("kept")]
+    legs = [(leg.name, int(leg.hits.rows.size), leg.asked) for leg in trace.legs.values()]
+    for known in ("question", "files", "ties"):  # which the page has with the chunks and the questions
+        del found[known]
+    found["columns"] = {name: _packed(column) for name, column in found["columns"].items()}
+    return {name: value for name, value in found.items() if value} | {"rows": rows, "legs": legs}
+
+
+def _packed(column: Any) -> Any:
+    """A column of fractions as the bytes of its doubles, which are exact and half as long; NaN is absent."""
+    if not isinstance(column, list) or not any(isinstance(one, float) for one in column):
+        return column
+    return b64encode(np.array(column, "<f8").tobytes()).decode()
 
 
 def _reach(leg: str, every: Mapping[str, Reach | None]) -> dict[str, Any]:

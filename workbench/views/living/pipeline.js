@@ -188,13 +188,15 @@ export function asks(pipeline, settings) {
 
 const decoded = new WeakMap();
 
-// The numbers of a trace, with NaN for absent; they are decoded once.
+const doubles = (text) => new Float64Array(Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0)).buffer);
+
+// The numbers of a trace, with NaN for absent; they are decoded once. A text has the bytes of doubles.
 function numbers(trace) {
   if (!decoded.has(trace)) {
-    const columns = Object.entries(trace.columns).map(([name, column]) => [
-      name,
-      trace.ties.map((_, row) => (Array.isArray(column) ? column[row] : column) ?? NaN),
-    ]);
+    const columns = Object.entries(trace.columns).map(([name, column]) => {
+      const values = typeof column === "string" ? doubles(column) : column;
+      return [name, trace.ties.map((_, row) => (values?.length === undefined ? values : values[row]) ?? NaN)];
+    });
     decoded.set(trace, Object.fromEntries(columns));
   }
   return decoded.get(trace);

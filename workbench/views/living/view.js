@@ -3,7 +3,7 @@
 import { asks, fixed, general, parameters, returned, run, said } from "./pipeline.js";
 import { DISTRIBUTIONS, comparedBy, figure, thresholdPlot, thresholdsOf, upright } from "./plot.js";
 
-const VERSION = 1;
+const VERSION = 2;
 const LISTED = 100; // so many candidates are in a list; the right file and the selected one always
 const FLOORS = 41; // so many floors make a curve
 const MOST_STAGES = 8; // so many are shown without a fold
@@ -201,11 +201,11 @@ function pipelinePicture() {
       const placed = (rank) => (rank < Infinity ? `file at ${rank}` : "");
       let at = 0;
       box(at++, "question", "", question.question, question.target ? "with" : "");
-      for (const leg of trace.legs) {
-        const ranks = state.columns[`${leg.name}_rank`];
+      for (const [name, brought, asked] of trace.legs) {
+        const ranks = state.columns[`${name}_rank`];
         const rank = best(ranks);
         const words = ranks && question.target && rank === Infinity ? "without the file" : placed(rank);
-        box(at++, `${leg.name} leg`, leg.brought, leg.asked ?? "not asked", `leg ${rank < Infinity ? "with" : ""}`, words, leg.brought / Math.max(1, all));
+        box(at++, `${name} leg`, brought, asked ?? "not asked", `leg ${rank < Infinity ? "with" : ""}`, words, brought / Math.max(1, all));
       }
       const brought = trace.cut ? `${all} of ${trace.cut}` : all;
       const none = question.target && !mine.length;
@@ -631,7 +631,12 @@ export function floorText(value, step) {
 // What follows from the chunks of a trace is not written twice.
 function prepare(data, entry) {
   if (typeof entry.traces === "number") entry.traces = data.systems[entry.traces].traces; // those of that system
-  for (const trace of entry.traces) {
+  for (const [n, trace] of entry.traces.entries()) {
+    trace.columns ??= {};
+    for (const [name, column] of Object.entries(trace.columns)) if (column?.of !== undefined) trace.columns[name] = data.systems[column.of].traces[n].columns[name];
+    trace.recorded ??= {};
+    trace.spots ??= [];
+    trace.ties = trace.rows; // the chunks are in the order of their ids
     trace.files = trace.rows.map((place) => data.chunks[place].path);
     trace.ids = trace.rows.map((place) => data.chunks[place].id);
   }
