@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -50,7 +51,7 @@ _TOLD = re.compile(
     re.IGNORECASE,
 )
 _BESIDE = re.compile(
-    r"(?:key|token|secret|password)[ \t:`]{1,4}(?P<secret>(?=[A-Za-z_-]{0,40}\d)[A-Za-z0-9_-]{20,500})",
+    r"(?:key|token|secret|password)[ \t:=`]{1,4}(?P<secret>(?=[A-Za-z_-]{0,40}\d)[A-Za-z0-9_-]{20,500})",
     re.IGNORECASE,
 )
 _HEADER = re.compile(
@@ -72,8 +73,9 @@ _PGPASS = re.compile(
 )
 _BOT = re.compile(r"(?<!\d)(?P<secret>\d{8,10}:[\w-]{35})(?![\w-])")
 _PREFIXED = re.compile(
-    r"\b(?P<secret>(?:sk|pk|rk|gsk|pcsk|sbp)[-_](?=[\w-]{0,60}\d)[\w-]{10,300}|pa-[\w-]{30,300}|AIza[\w-]{20,100}"
-    r"|(?:key|whsec|nrak|lsv2_[a-z]{2}|vcp|tok|token|secret|jina|co)[-_](?=[a-z0-9]{0,40}\d)[a-z0-9]{20,300}[\w-]{0,60}|A(?:KI|SI)A[A-Z0-9]{16})",
+    r"(?<![A-Za-z0-9])(?P<secret>(?:sk|pk|rk|gsk|pcsk|sbp)[-_](?=[\w-]{0,60}\d)[\w-]{10,300}|pa-[\w-]{30,300}|AIza[\w-]{20,100}"
+    r"|(?:key|whsec|nrak|lsv2_[a-z]{2}|vcp|tok|token|secret|jina|co)[-_](?=[a-z0-9]{0,40}\d)[a-z0-9]{20,300}[\w-]{0,60}"
+    r"|A(?:KI|SI)A[A-Z0-9]{16}|pat[a-z0-9]{14}\.[a-f0-9]{64})",
     re.IGNORECASE,
 )
 _BEFORE = (
@@ -115,9 +117,12 @@ _HARMLESS = frozenset(
 _HOOK = re.compile(r"(?:hooks?|webhook\w{0,10})(?:\.[\w.-]{1,80})?/(.{1,500})", re.IGNORECASE)
 
 _ESCAPE = re.compile(
-    r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,31});|(?:%[0-9a-fA-F]{2}){1,50}"
-    r"|\\u00[0-9a-fA-F]{2}|\\x[0-9a-fA-F]{2}"
-    "|<wbr ?/?>|[\u00ad\u034f\u061c\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
+    r"&(?:#\d{1,7};?|#[xX][0-9a-fA-F]{1,6};?|[a-zA-Z]{2,31};)"
+    r"|%[0-7][0-9a-fA-F]|%[c-fC-F][0-9a-fA-F](?:%[89abAB][0-9a-fA-F]){1,3}"
+    r"|\\u(?:[0-9a-fA-F]{4}|\{[0-9a-fA-F]{1,6}\})|\\x[0-9a-fA-F]{2}|\\[0-3][0-7]{2}|\\(?=[._~*-])"
+    r"|(?<=[\w-])(?:\*\*|\\\r?\n)(?=[\w-])|(?<=[\w-]{8})=\r?\n(?=[\w-]{8})|(?<=[\w-])<!--[^<>]{0,50}-->(?=[\w-])"
+    r"|</?(?:a|b|code|em|font|i|kbd|mark|s|small|span|strong|sub|sup|tt|u|wbr)(?: [^<>]{0,100})? ?/?>"
+    "|[\u00ad\u034f\u061c\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
     "|[\U000e0000-\U000e0fff]"
 )
 _WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
@@ -145,7 +150,7 @@ def secret_spans(text: str) -> list[Span]:
     found = list(_spans(text))
     plain, offsets = _undone(text)
     if plain != text:
-        found += [(offsets[first], offsets[last - 1] + 1) for first, last in _spans(plain)]
+        found += [(offsets[first], offsets[last]) for first, last in _spans(plain)]
     merged: list[Span] = []
     for first, last in sorted(found):
         if merged and first <= merged[-1][1]:
@@ -156,9 +161,12 @@ def secret_spans(text: str) -> list[Span]:
 
 
 def _undone(text: str) -> tuple[str, Sequence[int]]:
-    """The text without entities, escapes and signs without width, and the offset of each character."""
+    """The text without entities, escapes, tags and signs without width, and where each character begins.
+
+    The last offset is where the text ends.
+    """
     text = text.translate(_WIDE)
-    offsets: Sequence[int] = range(len(text))
+    offsets: Sequence[int] = range(len(text) + 1)
     for _ in range(MOST_UNDONE):
         if _ESCAPE.search(text) is None:
             break
@@ -178,12 +186,14 @@ def _decoded(text: str, offsets: Sequence[int]) -> tuple[str, Sequence[int]]:
 
 @lru_cache(maxsize=10_000)
 def _meant(escape: str) -> str:
-    """What an escape stands for; nothing for a sign without width."""
+    """What an escape stands for; nothing for a sign without width, a tag, and what Markdown leaves out."""
     if escape.startswith("&"):
         return unescape(escape)
     if escape.startswith("%"):
         return unquote(escape)
-    return chr(int(escape[2:], 16)) if escape.startswith("\\") else ""
+    digits = escape[2:].strip("{}") if escape[:2] in ("\\u", "\\x") else ""
+    code = int(digits, 16) if digits else int(escape[1:], 8) if escape[1:].isdigit() else 0
+    return chr(code) if 0 < code <= sys.maxunicode else ""
 
 
 def _spans(text: str) -> Iterator[Span]:

@@ -51,6 +51,31 @@ def asked(server: Server, path: str, body: bytes, page: str = "") -> tuple[int, 
     return sent[0]["status"], json.loads(whole)
 
 
+def test_a_client_that_leaves_in_the_middle_of_its_request_raises_nothing(server: Server) -> None:
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = {HEADER: server.token, "content-type": "application/json", "content-length": "100"}
+    scope = {
+        "type": "http", "method": "POST", "path": "/ask", "raw_path": b"/ask", "query_string": b"",
+        "headers": [(b"host", b"localhost"), *((k.encode(), v.encode()) for k, v in headers.items())],
+    }  # fmt: skip
+    anyio.run(server.app, scope, receive, send)
+    assert sent[0]["status"] == 400
+
+
+def test_a_memory_named_as_a_part_of_the_page_is_shown_by_its_name(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Server, "_memory", "@STATE@ @SCRIPT@ @NOTES@")
+    assert "@STATE@ @SCRIPT@ @NOTES@" in server._html("nonce")
+
+
 DEEP = b"[" * 100_000
 KEYS = ["question", "target", "left", "right", "moved", "side", "chunk", "do", "files", "settings", "x"]
 LOGS = {

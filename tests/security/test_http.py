@@ -163,6 +163,17 @@ def test_a_request_that_does_not_arrive_in_time_is_dropped(
         assert call(port, "memory_get", {"path": "memory/tea.md"}).status_code == 200
 
 
+def test_a_body_that_breaks_off_in_a_wrong_chunk_gets_one_answer_and_no_traceback(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    head = HALF_HEAD.removesuffix(b"Content-Le") + b"Transfer-Encoding: chunked\r\n"
+    body = b'Content-Type: application/json\r\n\r\n5\r\n{"jso\r\nzz\r\n'
+    with running(over(folder)) as port, connected(port, head + body) as wrong:
+        got = b"".join(iter(lambda: wrong.recv(4096), b""))
+    assert got.count(b"HTTP/1.1 ") == 1
+    assert "Traceback" not in caplog.text
+
+
 def test_a_client_that_sends_a_byte_at_a_time_is_dropped_too(folder: Path) -> None:
     with running(over(folder), Impatient) as port, connected(port, HALF_BODY) as slow:
         slow.settimeout(0.01)

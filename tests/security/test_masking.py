@@ -170,6 +170,11 @@ WAYS: dict[str, Callable[[str], str]] = {
     "entities": lambda text: "".join(SIGNS.get(one, one) for one in text),
     "no width": lambda text: "\u200b".join(text[place : place + 4] for place in range(0, len(text), 4)),
     "percent": lambda text: "".join(f"%{ord(one):02X}" if one in SIGNS else one for one in text),
+    "percent all": lambda text: "".join(f"%{ord(one):02X}" for one in text),
+    "Markdown": lambda text: text.replace("_", "\\_").replace("-", "\\-").replace(".", "\\."),
+    "JSON": lambda text: "".join(f"\\u{ord(one):04x}" if one in SIGNS else one for one in text),
+    "octal": lambda text: "".join(f"\\{ord(one):03o}" if one in SIGNS else one for one in text),
+    "tags": lambda text: "<b></b>".join(text[place : place + 8] for place in range(0, len(text), 8)),
 }
 
 
@@ -189,7 +194,8 @@ def planted(form: str) -> tuple[str, list[str]]:
 @pytest.mark.parametrize("form", FORMS)
 def test_no_planted_secret_is_left_in_any_way_of_writing_it(form: str, way: str) -> None:
     text, parts = planted(form)
-    shown = unquote(html.unescape(masked(f"We ran {WAYS[way](text)} and got nothing."))).replace("\u200b", "")
+    shown = unquote(html.unescape(masked(f"We ran {WAYS[way](text)} and got nothing.")))
+    shown = shown.replace("\u200b", "").replace("<b></b>", "")
     assert [one for one in parts if one in shown or one[2:9] in shown] == []
     assert shown.startswith("We ran ")
 

@@ -62,6 +62,11 @@ class BoundedConnection(H11Protocol):
             self._requests += 1
             self._stop_waiting()
 
+    def send_400_response(self, msg: str) -> None:
+        super().send_400_response(msg)
+        if self.cycle is not None:
+            self.cycle.disconnected = True  # its answer would be a second one
+
     def pause_writing(self) -> None:
         super().pause_writing()
         self._wait_for_client()
