@@ -217,6 +217,21 @@ def names_a_folder(place: Path) -> None:
     db.close()
 
 
+def damaged_log(store: Path) -> None:
+    """Leaves a -wal beside an index, as a killed program does, with one changed bit."""
+    from workbench.memory.store.sqlite.database import checksum_vfs
+
+    real = store.resolve()
+    log = real.with_name(f"{real.name}-wal")
+    db = apsw.Connection(str(real), vfs=checksum_vfs())
+    db.execute("UPDATE meta SET value = value || '/notes' WHERE key = 'folder'")
+    left, entries = real.read_bytes(), bytearray(log.read_bytes())
+    db.close()
+    entries[len(entries) // 2] ^= 1
+    real.write_bytes(left)
+    log.write_bytes(entries)
+
+
 def as_pipe(name: str) -> Callable[[Path], object]:
     """Puts a named pipe into the place of a store's file."""
 
@@ -338,6 +353,27 @@ ATTACKS = [
         10, "something was misread",
     ),
     Attack(
+        "a report of 1 MB of images that do not end", written("r.md", "![" * 500_000), ("reproduce", "r.md"),
+        10, "If you know it",
+    ),
+    Attack(
+        "1 MB of blank lines in front matter, redacted",
+        case_with("Tea is in the pot.", '"---\\na: b' + "\\n" * 500_000 + '---\\ntea"'),
+        ("case", "redact", "a.case.yaml"), 0, "redacted",
+    ),
+    Attack(
+        "questions with a value that is none of its kind", written("q.yaml", "questions: [!!timestamp x]"),
+        ("evaluate", "-m", str(PROJECT / "sample_memory"), "-q", "q.yaml"), 2, "it is no timestamp",
+    ),
+    Attack(
+        "a calibration with a number of 900,000 digits", written("a.calibration.yaml", "a: " + "9" * 900_000),
+        ("systems", "a.calibration.yaml"), 2, "more than 4,000 digits",
+    ),
+    Attack(
+        "a -wal with one changed bit", store("ours", damaged_log), ("doctor", "store/index.sqlite"),
+        1, "-wal: its entry",
+    ),
+    Attack(
         "odd spans among good ones", written("s.json", json.dumps(SPANS)), ("runs", "traces", "s.json"),
         0, "cannot be read: 2",
     ),
@@ -434,11 +470,18 @@ PAGE = PROJECT / "docs" / "security.md"
 BEGIN, END = "<!-- measured: python -m benchmarks.attacks --write -->", "<!-- end of what was measured -->"
 
 
-def write(rows: list[str], failed: int) -> None:
-    """Puts the rows into docs/security.md, in place of those of the last run."""
+def write(measured: dict[str, str], failed: int) -> None:
+    """Puts the rows into docs/security.md; attacks that were not run again keep theirs.
+
+    Raises SystemExit if one ended wrongly: its row would not say so.
+    """
+    if failed:
+        raise SystemExit("Nothing is written: an attack ended wrongly.")
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    after = rest.partition(END)[2]
-    head = f"{len(rows)} attacks, each a process of its own; {failed} ended otherwise than they must."
+    known, _, after = rest.partition(END)
+    every = {one.split(" | ")[0].removeprefix("| "): one for one in known.splitlines() if one[:2] == "| "}
+    rows = [found for one in ATTACKS if (found := (every | measured).get(one.name))]
+    head = f"{len(rows)} attacks, each a process of its own; 0 ended otherwise than they must."
     table = ["| attack | exit code | s | peak MB |", "|---|---|---|---|", *rows]
     text = "\n".join([BEGIN, "", head, "", *table, "", END])
     PAGE.write_text(f"{before}{text}{after}", encoding="utf-8")
@@ -448,7 +491,7 @@ def main(words: list[str]) -> int:
     """Prints a row for each attack, and below it what is wrong."""
     named = [one for one in words if one != "--write"]
     chosen = [one for one in ATTACKS if not named or any(word in one.name for word in named)]
-    failed, rows = 0, []
+    failed, rows = 0, dict[str, str]()
     for attack in chosen:
         with tempfile.TemporaryDirectory() as home:
             folder = Path(home) / "given"
@@ -458,10 +501,10 @@ def main(words: list[str]) -> int:
             wrong = problems(attack, got, folder)
         print(f"{attack.name:42} {got.seconds:6.1f} s {got.megabytes:6.0f} MB  exit {got.code}", flush=True)
         failed += bool(wrong)
-        rows.append(row(attack, got))
+        rows[attack.name] = row(attack, got)
         print(*(f"    {text}\n" for text in wrong), sep="", end="", flush=True)
     print(f"{len(rows)} attacks, {failed} ended wrongly")
-    if "--write" in words and not named:
+    if "--write" in words:
         write(rows, failed)
     return int(failed > 0)
 
