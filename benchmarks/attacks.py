@@ -366,7 +366,7 @@ ATTACKS = [
         ("evaluate", "-m", str(PROJECT / "sample_memory"), "-q", "q.yaml"), 2, "it is no timestamp",
     ),
     Attack(
-        "a calibration with a number of 900,000 digits", written("a.calibration.yaml", "a: " + "9" * 900_000),
+        "a calibration with a number of 90,000 digits", written("a.calibration.yaml", "a: " + "9" * 90_000),
         ("systems", "a.calibration.yaml"), 2, "more than 4,000 digits",
     ),
     Attack(
