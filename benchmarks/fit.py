@@ -42,7 +42,7 @@ from workbench_plugins.recommended.pipelines import FILE, RECOMMENDED, WEIGHTS
 from workbench_plugins.recommended.stages import CLEAR, FEATURES
 from workbench_plugins.runs.collections import load
 
-PARTS = ("vector", "keyword", "title", "late")
+PARTS = ("vector", "keyword", "title", "late", "file_late", "file_mean")
 NOTES = Path(__file__).parent / "notes"
 FOLDS = 5
 SHRINKING = 1e-3

@@ -22,7 +22,7 @@ from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import search
 from workbench.tables import ABSENT
-from workbench_plugins.recommended.layout import PassagesLayout, passages_of
+from workbench_plugins.recommended.layout import PassagesLayout, best_of_group, passages_of
 from workbench_plugins.recommended.passage_index import files_of
 from workbench_plugins.recommended.pipelines import RECOMMENDED, WEIGHTS, without_each
 from workbench_plugins.recommended.shipped_vectors import words_of
@@ -41,13 +41,32 @@ def test_each_result_is_another_file_whose_other_chunks_are_folded(sample: Memor
     assert set(others) <= {Fate.FOLDED, Fate.BEYOND_POOL, Fate.NO_MATCH}
 
 
-def test_the_keyword_score_is_the_mean_of_the_shares_of_chunk_and_file(sample: MemoryIndex) -> None:
+def test_the_keyword_score_is_mostly_the_share_of_the_file(sample: MemoryIndex) -> None:
     columns = search(QUESTION, RECOMMENDED, sample).columns
     of_chunk = np.where(
         np.isnan(columns["keyword_relevance"]), columns["keyword_beyond"], columns["keyword_relevance"]
     )
-    shares = np.stack([of_chunk / columns["keyword_most"], columns["file_bm25"] / columns["file_most"]])
-    assert columns["keyword_score"] == pytest.approx(shares.mean(axis=0))
+    chunk, file = of_chunk / columns["keyword_most"], columns["file_bm25"] / columns["file_most"]
+    assert columns["keyword_score"] == pytest.approx(0.05 * chunk + 0.95 * file)
+
+
+def test_the_numbers_of_a_file_are_the_same_for_all_its_candidates(sample: MemoryIndex) -> None:
+    trace = search(QUESTION, RECOMMENDED, sample)
+    of_file = dict[str, list[int]]()
+    for at, chunk in enumerate(trace.chunks):
+        of_file.setdefault(chunk.path, []).append(at)
+    assert max(map(len, of_file.values())) > 1
+    for some in of_file.values():
+        late, mean = (trace.columns[name][some] for name in ("file_late_score", "file_mean_score"))
+        assert len({*late}) == len({*mean}) == 1
+        assert late[0] >= trace.columns["late_score"][some].max() - 1e-9
+        assert mean[0] >= np.nanmax([*trace.columns["vector_cosine"][some], -1]) - 1e-6
+
+
+def test_a_file_can_answer_with_its_chunks_together() -> None:
+    words = np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]])
+    best = best_of_group(words, np.array([4, 4, 7]))
+    assert best.tolist() == [[0.9, 0.8], [0.9, 0.8], [0.5, 0.5]]
 
 
 def test_a_chunk_matches_a_word_of_the_question_at_most_as_well_as_itself(sample: MemoryIndex) -> None:
@@ -127,7 +146,10 @@ def test_the_weights_are_positive_and_sum_to_one() -> None:
 
 def test_the_ablation_leaves_out_one_part_at_a_time() -> None:
     names = [one.name for one in without_each()]
-    assert names == [f"without {one}" for one in ("vector", "keyword", "late", "title", "fold", "floor")]
+    assert names == [
+        f"without {one}"
+        for one in ("vector", "keyword", "file_late", "file_mean", "late", "title", "fold", "floor")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -183,7 +205,7 @@ def test_the_page_shows_a_question_as_the_command_prints_it(
     (question, target) = re.findall(r"`workbench explain \"(.*)\" -t (\S+) --details`", page)[0]
     printed = run("explain", question, "-t", target, "--details", "--index", sample.name).out
     blocks = re.findall(r"^```text\n(.*?)^```$", page, re.M | re.S)
-    assert len(blocks) == 8
+    assert len(blocks) == 9
     at = printed.index(f"system {RECOMMENDED.name}, file {target}")
     for line in "".join(blocks).splitlines():
         at = printed.index(f"\n{line}\n", at)

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,18 @@ class KnownNumbers:
         new = [row for row in rows.tolist() if row not in known]
         known.update(zip(new, work_out(np.array(new, np.int64)) if new else [], strict=True))
         return np.array([known[row] for row in rows.tolist()], np.float32)
+
+
+class WordMatches(NamedTuple):
+    """How well chunks have the words of a question: a number for each chunk.
+
+    `chunk` is the mean, by rarity, of the best cosine of each word in the chunk, and `file` the same over all
+    chunks of its file that are asked for. `rare` is the lower of the two rarest words' best cosines.
+    """
+
+    chunk: Floats
+    file: Floats
+    rare: Floats
 
 
 RARE = 2
@@ -141,16 +154,30 @@ class PassageIndex(IndexAdapter):
 
         return self._cosines.of(question.tobytes(), rows, work_out).astype(float)
 
-    def word_matches(self, question: str, rows: Rows) -> tuple[Floats, Floats]:
-        """How well each of these chunks has the question's content words, and how well its rare ones.
+    def file_cosines(self, question: Vector, rows: Rows) -> Floats:
+        """For each of these chunks the highest cosine of the mean of passages of any chunk of its file.
 
-        Each word of the question looks for its best word in the chunk (MaxSim). The first number is the mean
-        of these cosines, weighted by the root of each word's rarity in the files. The second is the lower of
-        the two rarest words' cosines. Both are NaN without a model here, and 0 for a chunk without words.
+        NaN without a model on this machine, and for a file without passages.
+        """
+        scan, every = self.passages.scan, np.full(rows.size, np.nan)
+        if scan is None or not rows.size:
+            return every
+        files, of_vectors = self._files(rows), self._files(scan.rows)
+        some = np.flatnonzero(np.isin(of_vectors, files))
+        best = np.full(self.passages.file_stems.size, np.nan)
+        cosines = np.einsum("ij,j->i", scan.vectors[some], question)  # BLAS would depend on their number
+        np.fmax.at(best, of_vectors[some], cosines.astype(float))
+        return best[files]
+
+    def word_matches(self, question: str, rows: Rows) -> WordMatches:
+        """How well each of these chunks has the question's content words, and how well its file has them.
+
+        Each word of the question looks for its best word in the chunk (MaxSim), and weighs the root of its
+        rarity in the files. All are NaN without a model here, and 0 for a chunk without words.
         """
         words, asked = self.passages.words, self.question_words(question)
         if words is None or asked is None or not rows.size:
-            return np.full(rows.size, np.nan), np.full(rows.size, np.nan)
+            return WordMatches(*np.full((3, rows.size), np.nan))
         weights = np.array([self._rarity(word) for word in asked.texts])
 
         def work_out(new: Rows) -> NDArray[np.float32]:
@@ -162,15 +189,14 @@ class PassageIndex(IndexAdapter):
 
         every = self._matches.of(question, rows, work_out)
         some = np.flatnonzero(~np.isnan(every).any(axis=1))
-        pieces = every[some]
         members = np.equal.outer(asked.owners, np.arange(weights.size)).astype(float)
-        cosine = pieces @ (members / members.sum(axis=0))
+        cosine = np.zeros((rows.size, weights.size))
+        cosine[some] = every[some] @ (members / members.sum(axis=0))
         rare = np.argsort(-weights, kind="stable")[:RARE]
         roots = np.sqrt(weights) + COMMON
-        matched, lowest = np.zeros(rows.size), np.zeros(rows.size)
-        matched[some] = cosine @ (roots / roots.sum())
-        lowest[some] = cosine[:, rare].min(axis=1)
-        return matched, lowest
+        shares = roots / roots.sum()
+        of_file = best_of_group(cosine, self._files(rows))
+        return WordMatches(cosine @ shares, of_file @ shares, cosine[:, rare].min(axis=1))
 
     def _rarity(self, word: str) -> float:
         """The IDF of a word over the files, by its rarest stem; 0 for a function word."""
@@ -234,6 +260,14 @@ class PassageIndex(IndexAdapter):
 
     def _files(self, rows: Rows) -> NDArray[np.int64]:
         return self.passages.files[self.passages.ordinals(rows)]
+
+
+def best_of_group(numbers: Floats, groups: NDArray[np.int64]) -> Floats:
+    """For each row the largest number of each column among the rows of its group."""
+    known, group = np.unique(groups, return_inverse=True)
+    best = np.full((known.size, numbers.shape[1]), -np.inf)
+    np.maximum.at(best, group, numbers)
+    return best[group]
 
 
 def _largest(numbers: Floats, count: int) -> NDArray[np.int64]:

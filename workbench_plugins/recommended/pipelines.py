@@ -29,6 +29,8 @@ from workbench_plugins.recommended.stages import (
     ChunkCosine,
     ContentWords,
     EvidenceSum,
+    FileLateInteraction,
+    FileMean,
     KeywordShare,
     LateInteraction,
     MeanLeg,
@@ -57,7 +59,7 @@ FILE = Path(__file__).parent / "weights.json"
 class FittedWeights:
     """How much each kind of evidence counts, and what says that anything here answers.
 
-    `score` holds a weight for each of vector, keyword, title and late; they sum to 1. `answerable` holds the
+    `score` holds a weight for each part of the score; they sum to 1. `answerable` holds the
     weights of a logistic regression, `intercept` included. `wrong_per_hundred` is how many wrong answers in a
     hundred the floor accepts. `model` names the model of the vectors, and `fitted` says how and on what the
     weights were fitted. `benchmarks/fit.py` writes them.
@@ -83,10 +85,12 @@ def recommended(weights: FittedWeights) -> Pipeline:
         >> MeanLeg(NEAR)
         >> Union()
         >> ChunkCosine()
+        >> FileMean()
         >> KeywordShare()
         >> PassageCosine()
         >> TitleShare()
         >> LateInteraction()
+        >> FileLateInteraction()
         >> EvidenceSum(score.pop("vector"), score.pop("keyword"), more=tuple(sorted(score.items())))
         >> Order()
         >> BestOfFile()

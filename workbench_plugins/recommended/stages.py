@@ -93,13 +93,15 @@ class MeanLeg(VectorLeg):
 
 @dataclass(frozen=True)
 class EvidenceSum(WeightedSum):
-    """The weighted sum of the four scores, under the names that they have here."""
+    """The weighted sum of the six scores, under the names that they have here."""
 
     SCORES: ClassVar[Mapping[str, str]] = {
         "vector": "best passage",
         "keyword": "keyword share",
         "late": "late interaction",
         "title": "title share",
+        "file_late": "late interaction of the file",
+        "file_mean": "best mean of the file",
     }
 
     def score_name(self, leg: str) -> str:
@@ -122,14 +124,19 @@ class KeywordShare(
 ):
     """BM25 over stems, of the chunk and of its file, each as a share of the most that there could be.
 
-    The score is the mean of the two shares, 0 to 1. A chunk that continues a conversation need not repeat
-    what it is about; its file does.
+    The score is `of_chunk` of the chunk's share and the rest of the file's, 0 to 1. A chunk that continues a
+    conversation need not repeat what it is about; its file does.
     """
 
-    description: ClassVar[str] = (
-        "keyword share = mean of BM25 of the chunk and BM25 of its file, each / the most that this question "
-        "could score, also beyond the leg's depth"
-    )
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"of_chunk": (0, 1)}
+    of_chunk: float = 0.05
+
+    @property
+    def description(self) -> str:
+        return (
+            f"keyword share = {self.of_chunk:g} × BM25 of the chunk + {1 - self.of_chunk:g} × BM25 of its "
+            "file, each / the most that this question could score, also beyond the leg's depth"
+        )
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
         passages = _passages(context)
@@ -143,9 +150,9 @@ class KeywordShare(
         }
 
     def formula(self, of: Numbers) -> Any:
-        raw = of["keyword_relevance"]
+        raw, share = of["keyword_relevance"], of.constant(self.of_chunk)
         chunk = np.where(np.isnan(raw), of["keyword_beyond"], raw) / of["keyword_most"]
-        return (chunk + of["file_bm25"] / of["file_most"]) / 2
+        return share * chunk + of.constant(1 - self.of_chunk) * (of["file_bm25"] / of["file_most"])
 
 
 @dataclass(frozen=True)
@@ -193,6 +200,38 @@ class ChunkCosine(
 
     def formula(self, of: Numbers) -> Any:
         return 1 - of["vector_raw"]
+
+
+@dataclass(frozen=True)
+class FileMean(
+    ColumnStage,
+    slot="file_mean",
+    output="file_mean_score",
+    scale="cosine",
+    observed=("file_cosine",),
+    column_names={
+        "file_mean_score": "best mean of the file",
+        "file_cosine": "highest mean of passages in the file",
+    },
+):
+    """The file's best chunk as a whole: the highest mean of passages of any chunk of the file.
+
+    So a chunk counts more in a file that is about the question. Without a model on this machine the cosine of
+    the whole chunk takes its place, and 0 if that is unknown.
+    """
+
+    description: ClassVar[str] = "best mean of the file = the highest mean of passages of any of its chunks"
+
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        return {"file_cosine": _passages(context).file_cosines(context.vector(), trace.rows)}
+
+    def called(self, context: Context) -> Mapping[str, str]:
+        has_means = _passages(context).has_means
+        return self.column_names if has_means else {"file_mean_score": f"{WHOLE} in place of its file, or 0"}
+
+    def formula(self, of: Numbers) -> Any:
+        best = of["file_cosine"]
+        return filled(np.where(np.isnan(best), of["vector_cosine"], best), 0.0)
 
 
 @dataclass(frozen=True)
@@ -250,8 +289,8 @@ class LateInteraction(
     )
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
-        matched, rare = _passages(context).word_matches(trace.question, trace.rows)
-        return {"max_sim": matched, "rare_words": rare}
+        found = _passages(context).word_matches(trace.question, trace.rows)
+        return {"max_sim": found.chunk, "rare_words": found.rare}
 
     def run(self, trace: Trace, context: Context) -> Trace:
         ran = super().run(trace, context)
@@ -260,6 +299,34 @@ class LateInteraction(
 
     def formula(self, of: Numbers) -> Any:
         return np.where(np.isnan(of["max_sim"]), of["vector_score"], of["max_sim"])
+
+
+@dataclass(frozen=True)
+class FileLateInteraction(
+    ColumnStage,
+    slot="file_late_interaction",
+    output="file_late_score",
+    scale="mean cosine of words",
+    observed=("file_max_sim",),
+    column_names={
+        "file_late_score": "late interaction of the file",
+        "file_max_sim": "the same with the best word of any candidate of the file",
+    },
+):
+    """Late interaction with the whole file: each word of the question looks in all candidates of the file.
+
+    One part of a file can say who, and another one what.
+    """
+
+    description: ClassVar[str] = (
+        "late interaction of the file = the same with the best word's cosine in any candidate of the file"
+    )
+
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        return {"file_max_sim": _passages(context).word_matches(trace.question, trace.rows).file}
+
+    def formula(self, of: Numbers) -> Any:
+        return np.where(np.isnan(of["file_max_sim"]), of["late_score"], of["file_max_sim"])
 
 
 @dataclass(frozen=True)
