@@ -164,9 +164,9 @@ def with_interval(value: float, low: float, high: float) -> str:
 
 
 def _figure(words: str, height: float, **layout: Any) -> Figure:
-    made = Figure(layout={"template": "workbench", "height": round(height), "meta": {"words": words}})
-    made.update_layout(layout)
-    return made
+    figure = Figure(layout={"template": "workbench", "height": round(height), "meta": {"words": words}})
+    figure.update_layout(layout)
+    return figure
 
 
 def _reference(figure: Figure, across: bool, at: float, label: str) -> None:
@@ -210,11 +210,11 @@ def _finite(values: ArrayLike, what: str = "number") -> Floats:
     return found
 
 
-def _named(given: Any, form: str, most: int = MOST_ROWS) -> None:
+def _named(value: Any, form: str, most: int = MOST_ROWS) -> None:
     """Raises InputError if this is no mapping from texts, or one that is too long for a figure."""
-    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
-        raise InputError(f"This cannot be drawn: {reprlib.repr(given)}.", f"Give {form}.")
-    _at_most(len(given), most)
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+        raise InputError(f"This cannot be drawn: {reprlib.repr(value)}.", f"Give {form}.")
+    _at_most(len(value), most)
 
 
 def _at_most(count: int, most: int) -> None:
@@ -247,9 +247,9 @@ def bars(numbers: Mapping[str, float | Interval], unit: str, reference: float | 
     shown = [with_interval(*one) for one in found.values()]
     words = f"{unit}: " + ", ".join(f"{name} {one}" for name, one in zip(found, shown, strict=True))
     values = [value if math.isfinite(value) else None for value, _, _ in found.values()]
-    made = _rows(words, dict(zip(found, shown, strict=True)), unit)
+    figure = _rows(words, dict(zip(found, shown, strict=True)), unit)
     whiskers = [(high - value, value - low) for value, low, high in found.values()]
-    made.add_bar(
+    figure.add_bar(
         x=values,
         y=list(range(len(found))),
         orientation="h",
@@ -262,32 +262,32 @@ def bars(numbers: Mapping[str, float | Interval], unit: str, reference: float | 
         hoverinfo="text",
     )  # fmt: skip
     if (at := _limit(reference)) is not None:
-        _reference(made, False, at, number(at))
-    return made
+        _reference(figure, False, at, number(at))
+    return figure
 
 
 def _rows(words: str, numbers: Mapping[str, str], unit: str, bars_a_row: int = 1) -> Figure:
     """A figure of horizontal bars, the first one on top: names at the left, and what stands at the right."""
     names = [folded(name) for name in numbers]
     lines = [max(name.count("<br>") + 1, bars_a_row) for name in names]
-    made = _figure(
+    figure = _figure(
         words,
         64 + LINE * title(unit).count("<br>") + sum(LINE * count + ROW for count in lines),
         showlegend=False,
     )
     ticks = list(range(len(names)))
     axis = {"tickvals": ticks, "range": [len(names) - 0.5, -0.5], "showgrid": False, "ticks": ""}
-    made.update_layout(
+    figure.update_layout(
         xaxis={"title_text": title(unit), "rangemode": "tozero", "zeroline": True, "zerolinecolor": GREY},
         yaxis=axis | {"ticktext": names},
     )
     if any(numbers.values()):
-        made.add_scatter(x=[0], y=[0], yaxis="y2", mode="markers", marker_opacity=0, hoverinfo="skip")
-        beside = {"ticktext": [text(one) for one in numbers.values()], "side": "right", "overlaying": "y"}
-        made.update_layout(
-            yaxis2=axis | beside | {"showline": False, "automargin": True, "tickmode": "array"}
+        figure.add_scatter(x=[0], y=[0], yaxis="y2", mode="markers", marker_opacity=0, hoverinfo="skip")
+        right_axis = {"ticktext": [text(one) for one in numbers.values()], "side": "right", "overlaying": "y"}
+        figure.update_layout(
+            yaxis2=axis | right_axis | {"showline": False, "automargin": True, "tickmode": "array"}
         )
-    return made
+    return figure
 
 
 def lines(
@@ -306,16 +306,16 @@ def lines(
     _at_most(sum(map(len, points.values())), MOST_POINTS)
     points = {name: [(a, b) for a, b in _numbers(some, 2).tolist()] for name, some in points.items()}
     _finite([one for some in points.values() for one in some], "point")
-    told = (
+    described = (
         f"{name}: " + ", ".join(f"({number(a)}, {number(b)})" for a, b in some)
         for name, some in points.items()
     )
-    made = _figure(f"{y} by {x}. " + "; ".join(told), 400, showlegend=len(points) > 1)
-    made.update_layout(xaxis_title_text=title(x), yaxis_title_text=title(y))
+    figure = _figure(f"{y} by {x}. " + "; ".join(described), 400, showlegend=len(points) > 1)
+    figure.update_layout(xaxis_title_text=title(x), yaxis_title_text=title(y))
     for label, (low, high) in (bands or {}).items():
-        made.add_hrect(low, high, fillcolor=GREY, opacity=0.2, line_width=0, annotation_text=text(label))
+        figure.add_hrect(low, high, fillcolor=GREY, opacity=0.2, line_width=0, annotation_text=text(label))
     for nth, (name, some) in enumerate(points.items()):
-        made.add_scatter(
+        figure.add_scatter(
             x=[a for a, _ in some],
             y=[b for _, b in some],
             name=text(name),
@@ -326,8 +326,8 @@ def lines(
         )
     for label, value in (references or {}).items():
         if (at := _limit(value)) is not None:
-            _reference(made, True, at, label)
-    return made
+            _reference(figure, True, at, label)
+    return figure
 
 
 def heat_map(
@@ -351,17 +351,17 @@ def heat_map(
     marks = marks or {}
     across, up = ([*dict.fromkeys(pair[axis] for pair in cells)] for axis in (0, 1))
     table = [[cells.get((one, other), math.nan) for one in across] for other in up]
-    told = [f"({one}, {other}) {number(value)}" for (one, other), value in cells.items()]
+    described = [f"({one}, {other}) {number(value)}" for (one, other), value in cells.items()]
     named = [f"{mark} ({one}, {other})" for (one, other), mark in marks.items()]
-    words = f"{unit or 'number'} by {x} and {y}: {', '.join(told)}. {', '.join(named)}".rstrip(". ")
+    words = f"{unit or 'number'} by {x} and {y}: {', '.join(described)}. {', '.join(named)}".rstrip(". ")
 
     def written(pair: tuple[str, str]) -> str:
         value = cells.get(pair, math.nan)
         shown = number(value) if len(across) <= MOST_CELLS and math.isfinite(value) else ""
         return f"{shown} {text(marks.get(pair, ''))}".strip()
 
-    made = _figure(words, 110 + 34 * len(up))
-    made.add_heatmap(
+    figure = _figure(words, 110 + 34 * len(up))
+    figure.add_heatmap(
         z=[[None if math.isnan(value) else value for value in row] for row in table],
         x=list(range(len(across))),
         y=list(range(len(up))),
@@ -382,7 +382,7 @@ def heat_map(
     )
     # Of many columns, as many have a name as stand beside each other.
     step = -(-len(across) // MOST_CELLS)
-    made.update_layout(
+    figure.update_layout(
         xaxis={
             "title_text": title(x), "tickvals": list(range(0, len(across), step)), "showgrid": False,
             "ticktext": [folded(name, 12) for name in across[::step]],
@@ -392,7 +392,7 @@ def heat_map(
             "ticktext": [folded(name) for name in up],
         },
     )  # fmt: skip
-    return made
+    return figure
 
 
 def ranks(orders: Mapping[str, Sequence[str]], watched: str | None = None) -> Figure:
@@ -408,13 +408,13 @@ def ranks(orders: Mapping[str, Sequence[str]], watched: str | None = None) -> Fi
     _named(dict.fromkeys(names), "names that are texts")
     if twice := [head for head, order in orders.items() if len(set(order)) < len(order)]:
         raise InputError(f"A name stands twice in {twice[0]!r}.", "Give each name one rank.")
-    told = (f"{head}: " + ", ".join(order) for head, order in orders.items())
-    made = _figure("; ".join(told), 120 + 36 * len(names), showlegend=False)
+    described = (f"{head}: " + ", ".join(order) for head, order in orders.items())
+    figure = _figure("; ".join(described), 120 + 36 * len(names), showlegend=False)
     numbers = {head: {name: number for number, name in enumerate(order, 1)} for head, order in orders.items()}
     for name, colour in zip(names, cycle(COLOURS), strict=False):
         ranked = [numbers[head].get(name) for head in orders]
         is_watched = name == watched or watched is None
-        made.add_scatter(
+        figure.add_scatter(
             x=list(range(len(orders))),
             y=ranked,
             mode="lines+markers",
@@ -435,7 +435,7 @@ def ranks(orders: Mapping[str, Sequence[str]], watched: str | None = None) -> Fi
 
     first, *_, last = [*orders.values()] * 2
     axis = {"range": [len(names) + 0.5, 0.5], "tickvals": every}
-    made.update_layout(
+    figure.update_layout(
         xaxis={
             "tickvals": list(range(len(orders))), "ticktext": [folded(one, 14) for one in orders],
             "range": [-0.1, len(orders) - 0.9], "side": "top", "showline": False,
@@ -443,10 +443,10 @@ def ranks(orders: Mapping[str, Sequence[str]], watched: str | None = None) -> Fi
         yaxis=axis | {"ticktext": [f"{name} {rank}" for rank, name in zip(every, named(first), strict=True)]},
     )  # fmt: skip
     if len(orders) > 1:
-        made.data[-1].update(yaxis="y2")
-        beside = {"ticktext": named(last), "side": "right", "overlaying": "y", "showgrid": False}
-        made.update_layout(yaxis2=axis | beside | {"automargin": True, "tickmode": "array"})
-    return made
+        figure.data[-1].update(yaxis="y2")
+        right_axis = {"ticktext": named(last), "side": "right", "overlaying": "y", "showgrid": False}
+        figure.update_layout(yaxis2=axis | right_axis | {"automargin": True, "tickmode": "array"})
+    return figure
 
 
 # Scores and thresholds
@@ -479,8 +479,8 @@ def scores(
     `shape` is a histogram, the cumulative share (ecdf), or one mark for each number (strip). `axis` names the
     numbers. Raises InputError if there is no number, and for an unknown shape.
     """
-    given = {RIGHT: (BLUE, right), OTHER: (GREY, other), UNANSWERABLE: (VERMILION, unanswerable)}
-    return _distributions(given, threshold, shape, axis)
+    samples = {RIGHT: (BLUE, right), OTHER: (GREY, other), UNANSWERABLE: (VERMILION, unanswerable)}
+    return _distributions(samples, threshold, shape, axis)
 
 
 def stated(
@@ -494,29 +494,32 @@ def stated(
 
     Both are flat arrays with one number a question; otherwise as `scores`.
     """
-    given = {"answerable questions": (BLUE, answerable), "unanswerable questions": (VERMILION, unanswerable)}
-    return _distributions(given, threshold, shape, axis)
+    samples = {
+        "answerable questions": (BLUE, answerable),
+        "unanswerable questions": (VERMILION, unanswerable),
+    }
+    return _distributions(samples, threshold, shape, axis)
 
 
 def _distributions(
-    given: Mapping[str, tuple[str, ArrayLike]], threshold: float | None, shape: Shape, axis: str
+    samples: Mapping[str, tuple[str, ArrayLike]], threshold: float | None, shape: Shape, axis: str
 ) -> Figure:
     if shape not in _SHAPES:
         raise InputError(f"There is no shape {shape!r}.", f"Choose one of {', '.join(_SHAPES)}.")
     limit = _limit(threshold)
-    groups = [_group(name, colour, values) for name, (colour, values) in given.items()]
+    groups = [_group(name, colour, values) for name, (colour, values) in samples.items()]
     groups = [one for one in groups if one.values.size]
     _finite(np.concatenate([one.values for one in groups] or [np.empty(0)]), "score")
     at = "" if limit is None else f" The threshold is {number(limit)}."
-    made = _figure(
+    figure = _figure(
         f"{axis}. {'; '.join(_group_text(one, limit) for one in groups)}.{at}", 380, showlegend=True
     )
-    made.update_layout(xaxis_title_text=title(axis), barmode="overlay")
-    _SHAPES[shape](made, groups, limit)
+    figure.update_layout(xaxis_title_text=title(axis), barmode="overlay")
+    _SHAPES[shape](figure, groups, limit)
     if limit is not None:
-        _reference(made, False, limit, number(limit))
-        made.update_layout(legend_y=1.14, margin_t=76)
-    return made
+        _reference(figure, False, limit, number(limit))
+        figure.update_layout(legend_y=1.14, margin_t=76)
+    return figure
 
 
 def _group(name: str, colour: str, values: ArrayLike) -> Group:
@@ -554,13 +557,13 @@ def bins(values: Floats) -> Floats:
     return np.round(np.arange(first, math.floor(high / width) + 2) * width, 12)
 
 
-def _histogram(made: Figure, groups: Sequence[Group], limit: float | None) -> None:
+def _histogram(figure: Figure, groups: Sequence[Group], limit: float | None) -> None:
     edges = bins(np.concatenate([one.values for one in groups]))
     for one in groups:
         counts = np.histogram(one.values, edges)[0].tolist()
         size = one.values.size
         spans = [f"{number(low)} to {number(high)}" for low, high in pairwise(edges)]
-        made.add_bar(
+        figure.add_bar(
             x=edges[:-1].tolist(),
             y=[100 * count / size for count in counts],
             width=np.diff(edges).tolist(),
@@ -573,36 +576,36 @@ def _histogram(made: Figure, groups: Sequence[Group], limit: float | None) -> No
             ],
             hoverinfo="text",
         )
-    made.update_layout(yaxis_title_text="% of the group", xaxis_range=_range(edges, limit))
+    figure.update_layout(yaxis_title_text="% of the group", xaxis_range=_range(edges, limit))
 
 
-def _ecdf(made: Figure, groups: Sequence[Group], limit: float | None) -> None:
+def _ecdf(figure: Figure, groups: Sequence[Group], limit: float | None) -> None:
     every = np.concatenate([one.values for one in groups])
     for one, dash in zip(groups, ("solid", "dot", "dash"), strict=False):
         size = one.values.size
-        kept = np.unique(np.linspace(0, size - 1, min(size, MOST_MARKS // 3)).astype(int))
-        made.add_scatter(
-            x=one.values[kept].tolist(),
-            y=(100 * (kept + 1) / size).tolist(),
+        shown = np.unique(np.linspace(0, size - 1, min(size, MOST_MARKS // 3)).astype(int))
+        figure.add_scatter(
+            x=one.values[shown].tolist(),
+            y=(100 * (shown + 1) / size).tolist(),
             name=_counted(one, limit),
             mode="lines" if size > 1 else "markers",
             line={"color": one.colour, "shape": "hv", "dash": dash, "width": 2.5},
             hovertemplate="%{y:.0f} % of the group are at most %{x:.4g}<extra></extra>",
         )
-    made.update_layout(
+    figure.update_layout(
         yaxis={"title_text": "% of the group at or below", "range": [0, 102]},
         xaxis_range=_range(every, limit),
     )
 
 
-def _strip(made: Figure, groups: Sequence[Group], limit: float | None) -> None:
+def _strip(figure: Figure, groups: Sequence[Group], limit: float | None) -> None:
     every = np.concatenate([one.values for one in groups])
     for number, one in enumerate(groups):
         size = one.values.size
-        kept = np.unique(np.linspace(0, size - 1, min(size, MOST_MARKS // 3)).astype(int))
-        spread = 0.3 * np.sin(np.arange(kept.size) * 2.4)  # so that marks do not cover each other
-        made.add_scatter(
-            x=one.values[kept].tolist(),
+        shown = np.unique(np.linspace(0, size - 1, min(size, MOST_MARKS // 3)).astype(int))
+        spread = 0.3 * np.sin(np.arange(shown.size) * 2.4)  # so that marks do not cover each other
+        figure.add_scatter(
+            x=one.values[shown].tolist(),
             y=(number + spread).tolist(),
             name=_counted(one, limit),
             mode="markers",
@@ -610,7 +613,7 @@ def _strip(made: Figure, groups: Sequence[Group], limit: float | None) -> None:
             hovertemplate=f"{one.name}: %{{x:.4g}}<extra></extra>",
         )
     names = [f"{one.name}<br>{min(one.values.size, MOST_MARKS // 3)} of {one.values.size}" for one in groups]
-    made.update_layout(
+    figure.update_layout(
         yaxis={"tickvals": list(range(len(groups))), "ticktext": names, "showgrid": False},
         xaxis_range=_range(every, limit),
     )
@@ -634,15 +637,15 @@ def evidence(
     Each group is an array of shape (candidates, 2): the cosine and the keyword relevance r / (1 + r), with
     NaN for a leg that did not bring the candidate. Raises InputError if there is no candidate.
     """
-    given = {RIGHT: (BLUE, right), OTHER: (GREY, other), UNANSWERABLE: (VERMILION, unanswerable)}
-    groups = {name: (colour, _numbers(some, 2)) for name, (colour, some) in given.items()}
+    samples = {RIGHT: (BLUE, right), OTHER: (GREY, other), UNANSWERABLE: (VERMILION, unanswerable)}
+    groups = {name: (colour, _numbers(some, 2)) for name, (colour, some) in samples.items()}
     _finite(np.concatenate([some.ravel() for _, some in groups.values()]), "candidate")
     passing = {
         name: (int(((some[:, 0] >= cosine) | (some[:, 1] >= relevance)).sum()), len(some))
         for name, (_, some) in groups.items()
     }
     counts = "; ".join(f"{name}: {count} of {n} pass" for name, (count, n) in passing.items() if n)
-    made = _figure(
+    figure = _figure(
         f"Evidence of both legs. {counts}. A candidate passes with a cosine of {number(cosine)} or a keyword "
         f"relevance of {number(relevance)}.",
         440,
@@ -651,9 +654,9 @@ def evidence(
     for nth, (name, (colour, some)) in reversed([*enumerate(groups.items())]):
         if not len(some):
             continue
-        kept = np.unique(np.linspace(0, len(some) - 1, min(len(some), 1500)).astype(int))
-        near, shared = np.where(np.isnan(some[kept]), absent, some[kept]).T
-        made.add_scatter(
+        shown = np.unique(np.linspace(0, len(some) - 1, min(len(some), 1500)).astype(int))
+        near, shared = np.where(np.isnan(some[shown]), absent, some[shown]).T
+        figure.add_scatter(
             x=near.tolist(),
             y=shared.tolist(),
             mode="markers",
@@ -669,9 +672,9 @@ def evidence(
     cosines = np.concatenate([some[:, 0] for _, some in groups.values()])
     high = float(cosines[np.isfinite(cosines)].max(initial=1.0))
     region = {"fillcolor": BLUE, "opacity": 0.12, "line_width": 0, "layer": "below"}
-    made.add_shape(type="rect", x0=cosine, x1=high, y0=-0.1, y1=1.04, **region)
-    made.add_shape(type="rect", x0=-0.1, x1=cosine, y0=relevance, y1=1.04, **region)
-    made.update_layout(
+    figure.add_shape(type="rect", x0=cosine, x1=high, y0=-0.1, y1=1.04, **region)
+    figure.add_shape(type="rect", x0=-0.1, x1=cosine, y0=relevance, y1=1.04, **region)
+    figure.update_layout(
         xaxis={"title_text": title("cosine of the vector leg"), "range": [-0.1, high]},
         yaxis={
             "title_text": title("keyword relevance r / (1 + r)"), "range": [-0.1, 1.04],
@@ -679,7 +682,7 @@ def evidence(
             "ticktext": ["absent", "0", "0.25", "0.5", "0.75", "1"],
         },
     )  # fmt: skip
-    return made
+    return figure
 
 
 # Results
@@ -691,18 +694,18 @@ def survival(left: Mapping[str, Sequence[int]], steps: Sequence[str]) -> Figure:
     _finite([count for some in left.values() for count in _numbers(some)])
     if any(len(some) != len(steps) for some in left.values()):
         raise InputError("The steps and the counts differ in number.", "Give a count for each step.")
-    told = (
+    described = (
         f"{name}: " + ", ".join(f"{step} {count}" for step, count in zip(steps, some, strict=True))
         for name, some in left.items()
     )
-    made = _rows(
-        "questions whose right file is left. " + "; ".join(told),
+    figure = _rows(
+        "questions whose right file is left. " + "; ".join(described),
         dict.fromkeys(steps, ""),
         "questions whose right file is left",
         len(left),
     )
     for name, some in left.items():
-        made.add_bar(
+        figure.add_bar(
             x=list(some),
             y=list(range(len(steps))),
             orientation="h",
@@ -715,8 +718,8 @@ def survival(left: Mapping[str, Sequence[int]], steps: Sequence[str]) -> Figure:
             ],
             hoverinfo="text",
         )
-    made.update_layout(barmode="group", bargap=0.2, showlegend=len(left) > 1, legend_traceorder="normal")
-    return made
+    figure.update_layout(barmode="group", bargap=0.2, showlegend=len(left) > 1, legend_traceorder="normal")
+    return figure
 
 
 def waterfall(
@@ -734,8 +737,8 @@ def waterfall(
     names: dict[str, str] = {}
     for name, _, _, shown, _ in rows:
         names[name if name not in names else f"{name} "] = shown
-    made = _rows(words, names, unit)
-    made.add_bar(
+    figure = _rows(words, names, unit)
+    figure.add_bar(
         base=[start for _, start, *_ in rows],
         x=[size for _, _, size, *_ in rows],
         y=list(range(len(rows))),
@@ -744,7 +747,7 @@ def waterfall(
         hovertext=[f"{text(name)}: {shown}" for name, _, _, shown, _ in rows],
         hoverinfo="text",
     )
-    return made
+    return figure
 
 
 def prices(changes: Mapping[str, tuple[int, int]], unit: str) -> Figure:
@@ -754,20 +757,20 @@ def prices(changes: Mapping[str, tuple[int, int]], unit: str) -> Figure:
     """
     _named(changes, "(won, lost) by name, such as {'one': (3, 1)}")
     _finite([_numbers(pair, 2).ravel() for pair in changes.values()], "change")
-    told = {name: f"{number(won)} won, {number(lost)} lost" for name, (won, lost) in changes.items()}
-    words = f"{unit}: " + "; ".join(f"{name}: {one}" for name, one in told.items())
-    made = _rows(words, told, unit)
+    outcomes = {name: f"{number(won)} won, {number(lost)} lost" for name, (won, lost) in changes.items()}
+    words = f"{unit}: " + "; ".join(f"{name}: {one}" for name, one in outcomes.items())
+    figure = _rows(words, outcomes, unit)
     for nth, (colour, sign) in enumerate(((BLUE, 1), (VERMILION, -1))):
-        made.add_bar(
+        figure.add_bar(
             x=[sign * pair[nth] for pair in changes.values()],
             y=list(range(len(changes))),
             orientation="h",
             marker_color=colour,
-            hovertext=[f"{text(name)}: {one}" for name, one in told.items()],
+            hovertext=[f"{text(name)}: {one}" for name, one in outcomes.items()],
             hoverinfo="text",
         )
-    made.update_layout(barmode="relative")
-    return made
+    figure.update_layout(barmode="relative")
+    return figure
 
 
 def answered(
@@ -778,17 +781,17 @@ def answered(
     The points of a curve are (hits, no result); `own` is the point of each system's own floor, a star.
     """
     x, y = f"questions of {questions} that hit", f"unanswerable questions of {unanswerable} with no result"
-    made = lines(curves, x, y)
+    figure = lines(curves, x, y)
     for name, colour in zip(curves, cycle(COLOURS), strict=False):
         if name in own:
-            made.add_scatter(
+            figure.add_scatter(
                 x=[own[name][0]], y=[own[name][1]], mode="markers", showlegend=False,
                 marker={"symbol": "star", "size": 18, "color": colour, "line": {"color": INK, "width": 1}},
                 hovertext=f"{text(name)}, its own floor", hoverinfo="text",
             )  # fmt: skip
     stars = ", ".join(f"{name} ({number(a)}, {number(b)})" for name, (a, b) in own.items())
-    made.update_layout(meta={"words": f"{made.words}. A star is a system's own floor: {stars}"})
-    return made
+    figure.update_layout(meta={"words": f"{figure.words}. A star is a system's own floor: {stars}"})
+    return figure
 
 
 def reliability(
@@ -803,17 +806,17 @@ def reliability(
         raise InputError(
             "The bins differ in number.", "Give a share with its interval, and a count, for each."
         )
-    told = [
+    described = [
         f"stated {a:.2f}, true {share:.2f} ({low:.2f} to {high:.2f}) of {n}"
         for a, (share, low, high), n in zip(stated, shares, counts, strict=True)
     ]
-    made = _figure(
-        "Share of answerable questions by stated probability: " + "; ".join(told), 400, showlegend=False
+    figure = _figure(
+        "Share of answerable questions by stated probability: " + "; ".join(described), 400, showlegend=False
     )
-    made.add_scatter(
+    figure.add_scatter(
         x=[0, 1], y=[0, 1], mode="lines", line={"color": INK, "dash": "dash", "width": 1.5}, hoverinfo="skip"
     )
-    made.add_scatter(
+    figure.add_scatter(
         x=list(stated),
         y=[share for share, _, _ in shares],
         mode="markers",
@@ -823,16 +826,16 @@ def reliability(
             "array": [high - share for share, _, high in shares],
             "arrayminus": [share - low for share, low, _ in shares],
         },
-        hovertext=told,
+        hovertext=described,
         hoverinfo="text",
     )  # fmt: skip
-    made.update_layout(
+    figure.update_layout(
         xaxis={"title_text": title("stated probability of an answer"), "range": [-0.02, 1.02]},
         yaxis={"title_text": title("share of the questions that have one"), "range": [-0.02, 1.02]},
     )
     if (at := _limit(floor)) is not None:
-        _reference(made, False, at, f"floor {number(at)}")
-    return made
+        _reference(figure, False, at, f"floor {number(at)}")
+    return figure
 
 
 def memory_map(
@@ -846,14 +849,16 @@ def memory_map(
 
     `near` are the places of the neighbours in `points`, the nearest first; `axes` name the two directions.
     """
-    told = ", ".join(f"{rank}. {names[number]}" for rank, number in enumerate(near, 1))
-    made = _figure(f"{len(points)} chunks on a plane. Nearest to the question: {told}", 520, showlegend=True)
+    nearest = ", ".join(f"{rank}. {names[number]}" for rank, number in enumerate(near, 1))
+    figure = _figure(
+        f"{len(points)} chunks on a plane. Nearest to the question: {nearest}", 520, showlegend=True
+    )
     groups = {
         "chunks": ([number for number in range(len(points)) if number not in near], GREY, 6, 0.5),
         "nearest to the question": (list(near), BLUE, 11, 1.0),
     }
     for name, (numbers, colour, size, opacity) in groups.items():
-        made.add_scatter(
+        figure.add_scatter(
             x=[points[number][0] for number in numbers],
             y=[points[number][1] for number in numbers],
             mode="markers+text" if colour == BLUE else "markers",
@@ -864,11 +869,11 @@ def memory_map(
             hovertext=[text(names[number]) for number in numbers],
             hoverinfo="text",
         )
-    made.add_scatter(
+    figure.add_scatter(
         x=[question[0]], y=[question[1]], mode="markers", name="question", hovertext="the question",
         hoverinfo="text", marker={"color": VERMILION, "size": 15, "symbol": "diamond"},
     )  # fmt: skip
-    made.update_layout(
+    figure.update_layout(
         xaxis_title_text=title(axes[0]), yaxis={"title_text": title(axes[1]), "scaleanchor": "x"}
     )
-    return made
+    return figure
