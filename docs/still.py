@@ -14,7 +14,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import display
 
 from workbench.tables import html_table
-from workbench.views.living import placed, script, style
+from workbench.views.living import page_part, script, style
 from workbench.views.living.state import State
 from workbench.views.plotlyjs import plotly_script
 from workbench.views.widgets.prediction import Prediction
@@ -48,4 +48,4 @@ def still(shown: Any) -> str:
     if not isinstance(shown, State):
         return ""
     words = f"<p>{escape(shown.sentence)}</p>{html_table(shown.table)}"
-    return placed(shown.data, shown.values, shown.name, words)
+    return page_part(shown.data, shown.values, shown.name, words)

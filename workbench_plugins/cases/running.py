@@ -135,7 +135,7 @@ def _bases(pipeline: Pipeline) -> Iterator[Pipeline]:
 
 def _from(base: Pipeline, pipeline: Pipeline) -> CaseSystem | None:
     changes: list[str] = []
-    made, settings = base, []
+    changed, settings = base, []
     limit = min_score = None
     for one in base.diff(pipeline):
         match one.after:
@@ -149,8 +149,8 @@ def _from(base: Pipeline, pipeline: Pipeline) -> CaseSystem | None:
                 change = _change(base.name, one)
                 if change is not None:
                     changes.append(change.name)
-                    made = made.with_changes(change)
-                settings += _settings(made, one)
+                    changed = changed.with_changes(change)
+                settings += _settings(changed, one)
     limit = None if limit is None else int(limit)
     found = CaseSystem(name=base.name, changes=changes, settings=settings, limit=limit, min_score=min_score)
     try:
@@ -170,8 +170,8 @@ def _change(name: str, one: Difference) -> Change | None:
     return next(iter(exact or (alike if type(one.before) is not type(one.after) else [])), None)
 
 
-def _settings(made: Pipeline, one: Difference) -> list[str]:
-    stage = next((stage for stage in made.stages if stage.slot == one.slot), None)
+def _settings(pipeline: Pipeline, one: Difference) -> list[str]:
+    stage = next((stage for stage in pipeline.stages if stage.slot == one.slot), None)
     if stage is None or one.after is None or one.slot == "layout":
         return []
     before, after = parameters(stage), parameters(one.after)

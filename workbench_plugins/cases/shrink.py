@@ -50,9 +50,9 @@ def frozen(case: Case, folder: Path | None, cosines: bool = True) -> Case:
         asked = np.array([index.embed(one.question.strip(BLANKS)) for one in case.questions], np.float32)
         rows, vectors = index.vectors()
         chunks = zip(index.chunks(rows), vectors, strict=True)
-        by_place = {(one.path, one.start_line, one.end_line, one.text): vector for one, vector in chunks}
+        by_location = {(one.path, one.start_line, one.end_line, one.text): vector for one, vector in chunks}
     known = [
-        by_place[note.path, one.start_line, one.end_line, one.text]
+        by_location[note.path, one.start_line, one.end_line, one.text]
         for note, cut in cuts
         for one in cut.passages
     ]

@@ -66,8 +66,8 @@ TOLD = load_data(__file__)
 
 
 def _found(kind: str, arithmetic: str, *values: object) -> Finding:
-    told = TOLD[kind]
-    return Finding(told.get("kind", kind), told["says"].format(*values), arithmetic, told["issue"])
+    row = TOLD[kind]
+    return Finding(row.get("kind", kind), row["says"].format(*values), arithmetic, row["issue"])
 
 
 FINDINGS: Types = {"system": "str", "finding": "str", "meaning": "str", "arithmetic": "str", "issue": "str"}
@@ -214,8 +214,8 @@ def _scoped(
     legs = [leg for trace in traces for leg in trace.legs.values() if leg.name == VectorLeg.name]
     short = [leg.hits.rows.size for leg in legs if leg.hits.rows.size < min(scope.k, inside)]
     if short:
-        told = f"{len(short)} of {len(legs)} questions, {min(short)} of {scope.k:g} at the least"
-        yield _found("a scope that comes too late", told, f"{scope.breadth:g}", scope.folders, inside)
+        counts = f"{len(short)} of {len(legs)} questions, {min(short)} of {scope.k:g} at the least"
+        yield _found("a scope that comes too late", counts, f"{scope.breadth:g}", scope.folders, inside)
 
 
 def _legs(pipeline: Pipeline, traces: Sequence[Trace]) -> Iterator[Finding]:
@@ -461,7 +461,7 @@ def _dead_parameters(
     answers = [_answer(trace) for trace in before]
     for parameter in parameters_of(pipeline):
         values = _other_values(parameter)
-        changed = [made for value in values if (made := parameter.with_value(value)) is not None]
+        changed = [moved for value in values if (moved := parameter.with_value(value)) is not None]
         if changed and not any(_differs(one, index, asked, answers) for one in changed):
             tried = f"{parameter.now} → {', '.join(map(str, values))}: 0 answers differ"
             yield _found("dead parameter", tried, parameter.name, len(asked))

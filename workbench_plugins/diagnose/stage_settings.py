@@ -64,10 +64,10 @@ def typed_settings(one: Pipeline, other: Pipeline) -> tuple[str, ...]:
         return found
     try:
         some = [setting for difference in one.diff(other) for setting in _settings_of(one, difference)]
-        made = with_typed(one, some)
+        changed = with_typed(one, some)
     except InputError:  # one of several stages does not fit without the others
         return ()
-    return tuple(some) if (made.stages, made.layout) == (other.stages, other.layout) else ()
+    return tuple(some) if (changed.stages, changed.layout) == (other.stages, other.layout) else ()
 
 
 def _settings_of(pipeline: Pipeline, difference: Difference) -> Sequence[str]:
@@ -82,8 +82,8 @@ def _settings_of(pipeline: Pipeline, difference: Difference) -> Sequence[str]:
 
 def with_typed(pipeline: Pipeline, settings: Sequence[str]) -> Pipeline:
     """The pipeline with settings as `--set` takes them. Raises InputError for one that does not fit."""
-    (made,), others = with_keys_of_any_language([pipeline], settings)
-    return with_settings(made, others)
+    (changed,), others = with_keys_of_any_language([pipeline], settings)
+    return with_settings(changed, others)
 
 
 def _stage_of_system(pipeline: Pipeline, slot: str, content: Stage | Layout | None) -> list[str]:

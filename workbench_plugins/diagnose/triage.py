@@ -185,16 +185,16 @@ def triage(words: str, embedder: Embedder | None = None) -> Triage:
 def pieces(words: str) -> list[str]:
     """The title of a report and its first sentences, without code; a single sentence as it is."""
     title, _, body = words.strip().partition("\n")
-    told = [one.strip() for one in SENTENCES.split(NO_SENTENCE.sub(" ", body))]
-    return [title.lstrip("# "), *[one for one in told if len(one.split()) > 3][:MOST_SENTENCES]]
+    sentences = [one.strip() for one in SENTENCES.split(NO_SENTENCE.sub(" ", body))]
+    return [title.lstrip("# "), *[one for one in sentences if len(one.split()) > 3][:MOST_SENTENCES]]
 
 
 def _triage(words: str, index: Index) -> Triage:
     """The title counts as much as the two best sentences of the text together."""
     title, *body = [_fits(one, index) for one in pieces(words)]
     found: dict[int, list[Fit]] = {}
-    for told in body:
-        for number, fit in told.items():
+    for fits_of_sentence in body:
+        for number, fit in fits_of_sentence.items():
             found.setdefault(number, []).append(fit)
     best = dict(title)
     for number, fits in found.items():
@@ -221,12 +221,12 @@ def _write(root: Path) -> None:
 
 
 def descriptions() -> dict[str, str]:
-    """Every description by a name that begins with its symptom's place: phrases, and specimens' symptoms."""
-    told = {}
+    """Every description by a name that begins with its symptom's number: phrases, and specimens' symptoms."""
+    texts = {}
     for nth, one in enumerate([*SYMPTOMS, OTHER]):
         for number, text in enumerate((*one.phrases, *(each.symptom for each in _specimens(one)))):
-            told[f"{nth:02}-{number}"] = text
-    return told
+            texts[f"{nth:02}-{number}"] = text
+    return texts
 
 
 def _fits(words: str, index: Index) -> dict[int, Fit]:

@@ -111,6 +111,6 @@ def _weights(pairs: int) -> tuple[Numbers, Numbers]:
     """What each pair of that many counts for both sums, (pairs, 2, 2), and what the sums before it do."""
     step, added = np.array([[1, 1], [1, 2]], np.uint32), np.array([[1, 0], [1, 1]], np.uint32)
     weights, power = np.empty((pairs, 2, 2), np.uint32), np.eye(2, dtype=np.uint32)
-    for place in reversed(range(pairs)):
-        weights[place], power = power @ added, power @ step
+    for pair in reversed(range(pairs)):
+        weights[pair], power = power @ added, power @ step
     return weights, power

@@ -156,21 +156,21 @@ def sentences(found: Dissection) -> list[str]:
     """The dissection in sentences: hits of AND, words to drop, hits of OR, and words without weight."""
     if not found.words:
         return ["The question contains no word, so FTS5 is not queried."]
-    told = [_all_sentence(found), *_drop_sentences(found)]
+    sentences = [_all_sentence(found), *_drop_sentences(found)]
     if len(found.words) > 1:
-        told.append(f"At least one word is in {_of(found.some, found.size)}: these are the hits of OR.")
+        sentences.append(f"At least one word is in {_of(found.some, found.size)}: these are the hits of OR.")
     floored = [word.text for word in found.words if word.floored]
     if floored:
-        told.append(
+        sentences.append(
             f"In half of the chunks or more: {_list(floored)}. FTS5 uses an IDF of 0.000001 for such words. "
             "They have no effect on the order, but AND still requires them."
         )
     if not found.complete:
-        told.append(
+        sentences.append(
             f"Of the {2 ** len(found.words) - 1:,} word sets only single words, all but one, and all are "
             f"counted; with {MOST_WORDS} words or fewer, every set is counted."
         )
-    return told
+    return sentences
 
 
 def _all_sentence(found: Dissection) -> str:

@@ -98,11 +98,15 @@ def lines_of(chunks: Sequence[Chunk]) -> dict[int, str]:
 
 def _speakers(lines: Sequence[str]) -> tuple[str, ...]:
     """Who speaks in a transcript, in the order of their first line; nobody in another file."""
-    told = [line for line in lines if line.strip() and not HEADING.match(line)]
-    found = [match[1].strip() for line in told if (match := SPEAKER.match(line))]
+    with_text = [line for line in lines if line.strip() and not HEADING.match(line)]
+    found = [match[1].strip() for line in with_text if (match := SPEAKER.match(line))]
     names = [name for name in dict.fromkeys(found) if found.count(name) > 1]
     spoken = sum(name in names for name in found)
-    return tuple(names) if told and spoken / len(told) >= SPOKEN and len(names) <= MOST_SPEAKERS else ()
+    return (
+        tuple(names)
+        if with_text and spoken / len(with_text) >= SPOKEN and len(names) <= MOST_SPEAKERS
+        else ()
+    )
 
 
 def windows_of(chunks: Sequence[Chunk], path: str, count: Counter, room: int) -> list[Window]:

@@ -288,12 +288,12 @@ class RecordedExplanation(Shown):
         return [hanging(line) for line in str(self).split("\n")]
 
     def _marked(self, line: str) -> str:
-        recording, told = self.recording, line.strip()
-        if not told or "recorded" in told or told.startswith("inferred"):
+        recording, stripped = self.recording, line.strip()
+        if not stripped or "recorded" in stripped or stripped.startswith("inferred"):
             return line
-        returned = told.startswith("returned;") or told.endswith(": returned")
+        returned = stripped.startswith("returned;") or stripped.endswith(": returned")
         of_legs = tuple(f"{leg} score = " for leg in recording.recorder.legs)
-        if told.startswith(of_legs) or (returned and recording.agrees):
+        if stripped.startswith(of_legs) or (returned and recording.agrees):
             return f"{line} [recorded]"
         absent = recording.agrees and self.explanation.target not in dict(recording.fused)
         return f"{line} [inferred{'; the recorded list does not have it' if absent else ''}]"

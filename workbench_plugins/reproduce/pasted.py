@@ -84,7 +84,7 @@ class Line:
     """
 
     number: int
-    placed: LocatedText
+    located: LocatedText
     raw: str
     heading: str = ""
     block: int = 0
@@ -94,7 +94,7 @@ class Line:
     @property
     def text(self) -> str:
         """What the line says."""
-        return self.placed.text
+        return self.located.text
 
     @property
     def code(self) -> bool:

@@ -89,7 +89,7 @@ def read_report(text: str) -> Report:
 def fact(kind: str, line: Line, span: tuple[int, int] | None = None, value: str = "", name: str = "") -> Fact:
     """A fact at a place of a line, by default the whole line; `value` is what is read, if not its words."""
     first, last = span or (0, len(line.text))
-    start, end = line.placed.span(first, last)
+    start, end = line.located.span(first, last)
     return Fact(kind, value or line.text[first:last], start, end, line.number, name)
 
 
@@ -323,7 +323,7 @@ def notes_of(
     scored, said = {one.name for one in results}, dict[str, Fact]()
 
     def add(name: str, text: str, block: Sequence[Line]) -> None:
-        start, end = block[0].placed.span(0, 1)[0], block[-1].placed.span(0, len(block[-1].text))[1]
+        start, end = block[0].located.span(0, 1)[0], block[-1].located.span(0, len(block[-1].text))[1]
         note = Fact("note", name, start, end, block[0].number)
         found.setdefault(name, (CaseNote(path=name, text=text), note))
 

@@ -167,11 +167,11 @@ class ReportState(State):
     def _pieces(self) -> list[dict[str, Any]]:
         """The text in pieces: each is of one fact, the shortest at its place, or of none."""
         text, facts = self.report.text, self.report.facts
-        placed = [(one.start, one.end, number) for number, one in enumerate(facts) if one.end > one.start]
-        ends = {0, len(text), *(end for one in (*placed, *self._secrets) for end in one[:2])}
+        spans = [(one.start, one.end, number) for number, one in enumerate(facts) if one.end > one.start]
+        ends = {0, len(text), *(end for one in (*spans, *self._secrets) for end in one[:2])}
         pieces, cuts = [], sorted(end for end in ends if end <= len(text))
         for start, end in pairwise(cuts):
-            over = [one for one in placed if one[0] <= start and end <= one[1]]
+            over = [one for one in spans if one[0] <= start and end <= one[1]]
             number = min(over, key=lambda one: one[1] - one[0])[2] if over else None
             hidden = any(first <= start and end <= last for first, last in self._secrets)
             shown = MASK if hidden else visible(text[start:end])

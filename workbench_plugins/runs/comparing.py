@@ -154,8 +154,8 @@ def _remarks(scored: Sequence[RunScores], limit: int | None) -> list[str]:
     ]
     depths = {one.depth for one in scored}
     if limit is None and len(depths) > 1:
-        told = ", ".join(f"{one.name} up to {one.depth}" for one in scored)
-        remarks.append(f"The answers have different lengths ({told}): --limit cuts all to the same.")
+        lengths = ", ".join(f"{one.name} up to {one.depth}" for one in scored)
+        remarks.append(f"The answers have different lengths ({lengths}): --limit cuts all to the same.")
     return remarks
 
 
@@ -268,12 +268,12 @@ def _ours(text: str, document: str, index: CachedIndex, pipeline: Pipeline, ques
             f"The text of the question {question} is not known, so it cannot be asked here.",
             "Give --questions FILE or --topics FILE, or a run of JSON lines with the questions.",
         )
-    told = explain(search(text, pipeline, index), index, document)
-    if told.fate is Fate.NEVER_INDEXED:
-        return Ours(told.fate.value, None, {})
-    best = told.verdicts[0]
+    explanation = explain(search(text, pipeline, index), index, document)
+    if explanation.fate is Fate.NEVER_INDEXED:
+        return Ours(explanation.fate.value, None, {})
+    best = explanation.verdicts[0]
     legs = {one.leg: {"rank": one.rank, "of": one.matched, "depth": one.depth} for one in best.leg_ranks}
-    return Ours(told.fate.value, best.candidate.position if best.candidate else None, legs)
+    return Ours(explanation.fate.value, best.candidate.position if best.candidate else None, legs)
 
 
 # A gate for a team's CI: today's answers against saved ones
@@ -393,9 +393,9 @@ def _check_same(saved: Run, truth: Truth) -> None:
     before = {saved.texts.get(one, one).strip() for one in saved.rows}
     gone, new = sorted(before - asked), sorted(asked - before)
     if gone or new:
-        told = f"is gone: {gone[0]}" if gone else f"is new: {new[0]}"
+        difference = f"is gone: {gone[0]}" if gone else f"is new: {new[0]}"
         raise InputError(
-            f"The questions are not the saved ones: {len(gone)} gone, {len(new)} new. One {told}.",
+            f"The questions are not the saved ones: {len(gone)} gone, {len(new)} new. One {difference}.",
             "Compare with the questions of then, or accept the new ones: --save FILE --force.",
         )
 

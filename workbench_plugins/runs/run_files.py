@@ -420,10 +420,10 @@ def _details(tree: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _leg(tree: Mapping[str, Any], otherwise: str) -> str:
     """The kind of a sub-query: `keyword` for a weighted term, `vector` for nearest neighbours."""
-    told = str(tree.get("details") or "")
-    if "PerFieldSimilarity" in told or "weight(" in told:
+    details = str(tree.get("details") or "")
+    if "PerFieldSimilarity" in details or "weight(" in details:
         return "keyword"
-    if "knn" in told.lower() or "vector" in told.lower():
+    if "knn" in details.lower() or "vector" in details.lower():
         return "vector"
     match = NUMBERED.search(otherwise)
     return f"query {match[1] or match[2]}" if match else otherwise.strip(" []")

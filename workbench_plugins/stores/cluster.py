@@ -84,7 +84,7 @@ class Cluster:
                         if task.status == "error":
                             break
                         done()
-            made: list[Result] = self.client.gather(tasks)
+            results: list[Result] = self.client.gather(tasks)
         except KilledWorker:
             raise ProviderError(
                 f"A task at {self.address} has lost its worker {RETRIES + 1} times.",
@@ -100,7 +100,7 @@ class Cluster:
                 f"A worker at {self.address} lacks a package: {error}.",
                 "Install the same packages and extras on every worker as here.",
             ) from None
-        return made
+        return results
 
     def _check_workers(self) -> None:
         """Raises ProviderError unless there are workers and each has this workbench and this Python."""
@@ -168,9 +168,10 @@ class ClusterEmbedder:
             return self.inner.embed(texts, role)
         settings = ModelSettings.of(self.inner)
         groups = [texts[at : at + TEXTS_IN_FLIGHT] for at in range(0, len(texts), TEXTS_IN_FLIGHT)]
-        made = self.cluster.map(_embedded, [(settings, list(group)) for group in groups])
+        results = self.cluster.map(_embedded, [(settings, list(group)) for group in groups])
         return Embedded(
-            np.concatenate([one.vectors for one in made]), np.concatenate([one.read_share for one in made])
+            np.concatenate([one.vectors for one in results]),
+            np.concatenate([one.read_share for one in results]),
         )
 
 

@@ -53,7 +53,7 @@ def as_json(state: Any) -> str:
     return json.dumps(state, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def placed(data: dict[str, Any], settings: dict[str, Any], name: str, twin: str) -> str:
+def page_part(data: dict[str, Any], settings: dict[str, Any], name: str, twin: str) -> str:
     """The view as a part of a page that has `script` and `style`; without JavaScript, the HTML of `twin`."""
     state = as_json({"data": data, "settings": settings})
     return (
