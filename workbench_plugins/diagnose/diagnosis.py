@@ -36,7 +36,15 @@ from workbench_plugins.diagnose.causes import (
 )
 from workbench_plugins.diagnose.chunk_causes import cause_in_chunk
 from workbench_plugins.diagnose.chunk_sizes import Tried, cut_index, tried, untried
-from workbench_plugins.diagnose.fixes import LARGER, MOST_FIXES, Fix, best_fixes, fixes_of_many, verified
+from workbench_plugins.diagnose.fixes import (
+    LARGER,
+    MOST_FIXES,
+    Fix,
+    best_fixes,
+    fixes_of_many,
+    named,
+    verified,
+)
 from workbench_plugins.diagnose.keys import is_of_file
 from workbench_plugins.diagnose.note_causes import causes_in_note
 from workbench_plugins.diagnose.outside import (
@@ -461,7 +469,7 @@ def _first_repair(diagnosis: Diagnosis) -> list[str]:
     if diagnosis.causes and Scope.slot in diagnosis.causes[0].where:
         lines.append(f"In an engine: {FILTER_FIRST}.")
     lines.append(f"Price: {_price_text(diagnosis.prices, fix)}")
-    if diagnosis.command and (shown := _command(diagnosis.command, fix)):
+    if diagnosis.command and (shown := _command(diagnosis.command, diagnosis.pipeline, fix)):
         lines.append(f"Try it: {shown}")
     return lines
 
@@ -475,16 +483,40 @@ def _price_text(prices: Prices, fix: Fix) -> str:
     return f"{told} ({fix.price.hits})" if fix.price.hits else told
 
 
-def _command(command: Sequence[str], fix: Fix) -> str:
-    """The search with a fix; empty if the fix is no option of the command line."""
+STRONGER = {"floor": "--min-score", "limit": "--limit"}
+"""Options that a command line obeys after every `--set` of their slot."""
+NUMBER_OF = {"floor.floor": "--min-score", "limit.count": "--limit"}
+
+
+def _command(command: Sequence[str], now: Pipeline, fix: Fix) -> str:
+    """The search with a fix; empty if the fix is no option of the command line.
+
+    An option that is stronger than the fix is left out, or has the fix's value.
+    """
     if fix.paste is not None or fix.as_set is None or fix.chunks is not None:
         return ""
-    options = shlex.split(fix.as_set)
+    words = shlex.split(fix.as_set)
+    pairs = list(zip(words[::2], words[1::2], strict=True))
+    touched = {one.slot for one in now.diff(fix.pipeline)}
+    weaker = {STRONGER[slot] for slot in touched & STRONGER.keys() if STRONGER[slot] in command}
+    if "--system" in words:
+        weaker.add("--system")
     kept = list(command)
-    if "--system" in options and "--system" in kept:
-        number = kept.index("--system")
+    for option in weaker & {*kept}:
+        number = kept.index(option)
         del kept[number : number + 2]
-    return shlex.join([*kept, *options])
+    typed = [part for pair in pairs for part in _instead_of(pair, weaker, now)]
+    return shlex.join([*kept, *typed])
+
+
+def _instead_of(pair: tuple[str, str], weaker: set[str], now: Pipeline) -> tuple[str, ...]:
+    """An option of a fix for a system without the stage that a left-out option has added."""
+    setting, _, value = pair[1].partition("=")
+    if NUMBER_OF.get(setting) in weaker:
+        return NUMBER_OF[setting], value
+    known = named(now.name)
+    added = known is not None and all(stage.slot != "floor" for stage in known.stages)
+    return () if added and "--min-score" in weaker and (setting, value) == ("floor", "none") else pair
 
 
 def _lines(lines: Iterable[str]) -> list[Part]:
