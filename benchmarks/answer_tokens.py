@@ -34,6 +34,9 @@ def main(memory: str = "sample_memory") -> None:
             "explanation of a file": [tools.memory_explain(*one) for one in asked],
             "explanation with more": [tools.memory_explain(*one, more=True) for one in asked],
         }
+    refused = next((one for some in kinds.values() for one in some if "error" in one), None)
+    if refused is not None:
+        raise SystemExit(f"A question was not answered: {refused}")
     print(f"{'answers about ' + memory:32} {'median':>8} {'most':>8} {'estimate':>9} {'with more':>10}")
     for kind, answers in kinds.items():
         counts = [_count(read, one) for one in answers]

@@ -306,6 +306,17 @@ def test_an_explanation_says_why_a_file_is_here_or_not(tools: AgentTools) -> Non
             assert fate.upper() in file["says"]
 
 
+def test_an_explanation_of_a_file_has_at_most_so_many_tokens(folder: Path) -> None:
+    long = "a-very-long-folder-name-" * 6
+    for number in range(30):
+        add(folder, f"memory/{long}/{long}/tea-{number}.md", f"# Rooibos {number}\nSome rooibos tea.\n" * 9)
+    with over(folder, contract=WORKBENCH, pipeline=SYSTEMS["engine-rrf-60"]) as tools:
+        every = tools.memory_explain("rooibos tea", max_results=1)
+        short = tools.memory_explain("rooibos tea", f"memory/{long}/{long}/tea-29.md", max_results=1)
+    assert tokens(short) <= MOST_TOKENS
+    assert 1 <= len(short["dropped"]["nearest"]) < len(every["dropped"]["nearest"])
+
+
 def test_an_answer_has_at_most_so_many_tokens_and_the_next_one_has_the_rest(folder: Path) -> None:
     for number in range(30):
         add(folder, f"memory/tea-{number}.md", f"# Rooibos {number}\n" + "Some rooibos tea, and a cup. " * 20)

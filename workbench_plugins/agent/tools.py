@@ -36,6 +36,7 @@ from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import check_question
 from workbench.safe_text import counted
 from workbench.systems.openclaw import WITH_EVIDENCE
+from workbench_plugins.agent.answer_length import MOST_TOKENS, tokens
 from workbench_plugins.agent.arguments import (
     Diagnose,
     Explain,
@@ -355,7 +356,7 @@ class AgentTools:
                 "fate": file.fate.value,
                 "says": "\n".join([f"{file.fate.upper()}. {file.headline}", *way]),
             }
-        return answer
+        return answer if asked.more else _shortened(answer)
 
     def _diagnose(self, asked: Diagnose) -> Answer:
         from workbench_plugins.diagnose.diagnosis import diagnose, diagnose_unwanted
@@ -436,6 +437,14 @@ def _short_answer(trace: Trace) -> Answer:
         },
         "more": "more=true gives every number, and more of the dropped candidates.",
     }
+
+
+def _shortened(answer: Answer) -> Answer:
+    """The answer with fewer of the dropped candidates where it would have too many tokens, but with one."""
+    nearest = answer["dropped"]["nearest"]
+    while tokens(answer) > MOST_TOKENS and len(nearest) > 1:
+        nearest.pop()
+    return answer
 
 
 def _trace_answer(trace: Trace) -> Answer:
