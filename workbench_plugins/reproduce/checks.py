@@ -17,7 +17,7 @@ from workbench_plugins.cases.case_results import CaseRun
 from workbench_plugins.cases.model import Case, CaseLists, CaseMemory, CaseQuestion, CaseSystem, Expected
 from workbench_plugins.cases.running import run_case, with_observations
 from workbench_plugins.decode.decoding import decode
-from workbench_plugins.decode.negative import keeps_order, possible, smallest_gap
+from workbench_plugins.decode.negative import keeps_order, smallest_gap
 from workbench_plugins.decode.printed import printed
 from workbench_plugins.engines.presets import fuse
 from workbench_plugins.reproduce.facts import Report
@@ -63,7 +63,7 @@ def checks_of(report: Report) -> list[Check]:
     """What can be computed again of a report, what decides first."""
     made = [*_lists(report), *_conversions(report), *_same_order(report), *_kept_order(report)]
     sums = list(_sums(report))
-    return [*made, *_first_ranks(report), *_impossible(report), *sums, *([] if sums else _scores(report))]
+    return [*made, *_first_ranks(report), *sums, *([] if sums else _scores(report))]
 
 
 # Arithmetic
@@ -295,21 +295,6 @@ def _first_ranks(report: Report) -> Iterator[Check]:
             "Why a list has this hit cannot be seen from the score.",
             "stand-in",
         )
-
-
-def _impossible(report: Report) -> Iterator[Check]:
-    """Printed scores that the fusion of the named system never gives."""
-    printed_scores = {found[1]: one.number for one in report.lines for found in PRINTED.finditer(one.text)}
-    some = [one for one in printed_scores if len(one.partition(".")[2]) > 2][:MOST_SCORES]
-    if not (report.system.name and some):
-        return
-    with suppress(InputError):  # a fusion that needs more than ranks
-        never = [one for one in possible(some, report.system.name).numbers if one.way is None]
-        if never:
-            yield Check(
-                f"The fusion of {report.system.name} does not give {never[0].number} "
-                f"(line {printed_scores[never[0].number]}): it is the score of something else."
-            )
 
 
 def _scores(report: Report) -> Iterator[Check]:

@@ -342,8 +342,6 @@ def notes_of(
             path = f"memory/{len(found) + 1}.md"
         inside = PATH.search(block[0].info) or PATH.fullmatch(block[0].text.strip("#/<!-> "))
         path = path or (inside[1] if inside else "")
-        for note, first, last in _by_shell(whole):
-            add(note.path, note.text or "", block[first : last + 1] or block)
         if path and whole.strip():
             add(path, whole, block)
         elif not path:
@@ -360,20 +358,6 @@ def notes_of(
         name = f"memory/{len(found) + 1}.md"
         found.setdefault(name, (CaseNote(path=name, text=text + "\n"), replace(known, name=name)))
     return list(found.values())[:MOST_NOTES]
-
-
-def _by_shell(text: str) -> Iterator[tuple[CaseNote, int, int]]:
-    """The files that commands write with echo or a here-document, with their lines in the block."""
-    for found in form("written").finditer(text):
-        line = text.count("\n", 0, found.start())
-        yield CaseNote(path=found[3].lstrip("~./"), text=found[2] + "\n"), line, line
-    for found in form("heredoc").finditer(text):
-        _, _, rest = text[found.end() :].partition("\n")
-        body = re.split(r"\n\s*(?:EOF|END|MD)\b", f"\n{rest}")[0].strip("\n")
-        path = (found[1] or found[2]).strip("\"'").lstrip("~./")
-        line = text.count("\n", 0, found.start())
-        if path and body:
-            yield CaseNote(path=one_line(path)[:200], text=body + "\n"), line, line + body.count("\n") + 1
 
 
 def targets_of(lines: Sequence[Line], notes: Sequence[str]) -> list[Fact]:

@@ -70,7 +70,7 @@ def number(cell: str) -> float | None:
 def results_of(lines: Sequence[Line]) -> list[Scored]:
     """The results with scores, in the order of the report."""
     score, name = (pattern(WORDS["scores"][one]) for one in ("score", "name"))
-    objects = _of_json(lines, score, name) or list(_of_objects(lines, score, name))
+    objects = _of_json(lines, score, name)
     return ([*_of_tables(lines, score, name), *objects] or list(_of_lines(lines)))[:MOST]
 
 
@@ -112,19 +112,6 @@ def _of_json(lines: Sequence[Line], score: re.Pattern[str], name: re.Pattern[str
             with suppress(ValueError, RecursionError):
                 read(json.loads("\n".join(one.text for one in block)[:LONGEST_BLOCK]), block[0].number)
     return found
-
-
-def _of_objects(lines: Sequence[Line], score: re.Pattern[str], name: re.Pattern[str]) -> Iterator[Scored]:
-    code = [one for one in lines if one.code]
-    text = "\n".join(one.text for one in code)[:LONGEST_BLOCK]
-    for found in form("object").finditer(text):
-        pairs = [
-            (key, double or single, digits) for key, double, single, digits in form("pair").findall(found[0])
-        ]
-        scores = {key.lower(): float(digits) for key, _, digits in pairs if digits and score.fullmatch(key)}
-        names = {key: said for key, said, _ in pairs if said and name.fullmatch(key)}
-        if scores and names:
-            yield Scored(_best(names), code[text.count("\n", 0, found.start())].number, scores)
 
 
 def _best(names: dict[str, str]) -> str:
