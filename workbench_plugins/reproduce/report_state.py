@@ -135,6 +135,7 @@ class ReportState(State):
             "verdict": {
                 "kind": self.result.kind,
                 "says": self.sentence,
+                "more": [masked(visible(one)) for one in self.result.more],
                 "ask": [masked(visible(one)) for one in self.result.ask],
             },
         }

@@ -43,13 +43,17 @@ function reportReader(data, model, el) {
     parameters: textBox("settings", (parameters) => change({ parameters })),
     notes: textBox("notes", (notes) => change({ notes }), [], { rows: 3, placeholder: "=== memory/tea.md\nThe text of the note." }),
   });
+  const more = h("div", {});
+  const asking = h("p", {}, "Find out, or ask whoever reported it:");
   function draw(next) {
     data = next;
     text.replaceChildren(...data.pieces.map(piece));
+    more.replaceChildren(...data.verdict.more.map((one) => h("p", {}, one)));
+    asking.hidden = !data.verdict.ask.length;
     ask.replaceChildren(...data.verdict.ask.map((one) => h("li", {}, one)));
     facts.replaceChildren(...data.facts.map((one, place) => h("li", {}, h("small", {}, `${one.line ? `line ${one.line}` : one.source}, ${one.label} `), one.value, " ", h("button", { "aria-label": `take away: ${one.label}`, onclick: () => send({ reject: place }) }, "×"))));
   }
-  const side = h("div", {}, ask, h("p", {}, "Select text in the report, and say what it is:"), h("div", { class: "wb-kinds" }, ...kinds), facts);
+  const side = h("div", {}, more, asking, ask, h("p", {}, "Select text in the report, and say what it is:"), h("div", { class: "wb-kinds" }, ...kinds), facts);
   panel(data, model, el, "report", { controls, body: [h("div", { class: "wb-two" }, text, side)], draw, tables: () => [data.table], code: () => data.code });
 }
 
