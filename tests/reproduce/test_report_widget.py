@@ -176,3 +176,11 @@ def test_a_report_is_pasted_marked_and_corrected_on_the_page_of_explore(tmp_path
         finally:
             serving.should_exit = True
             thread.join()
+
+
+def test_the_page_shows_what_a_verdict_rests_on() -> None:
+    reader = ReportReader("# Search finds nothing\nAll words must match, they are joined with AND.\n")
+    verdict = reader.data["verdict"]
+    assert verdict["kind"] == "stand-in"
+    assert verdict["more"][-1].startswith("Run it: workbench museum")
+    assert verdict["ask"]

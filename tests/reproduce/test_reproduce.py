@@ -124,6 +124,12 @@ def test_prose_says_that_a_report_is_about_speed_where_it_says_nothing_else() ->
     assert verdict_of(read_report(both)).kind == "needs"
 
 
+def test_what_a_program_threw_says_that_it_is_an_error_where_nothing_was_returned() -> None:
+    text = "# Embeddings are broken\nSee here.\n```\nException: dimension 384 is not 768\n  File x\n```\n"
+    assert verdict_of(read_report(text)).kind == "not a relevance bug"
+    assert verdict_of(read_report(f'{text}A search for "ferry" returns nothing.')).kind == "needs"
+
+
 def test_a_report_that_contrasts_has_two_questions() -> None:
     found = read_report(
         '# Search misses notes\n- `search("red kettle")` returns nothing\n- `search("kettle")` finds it\n'

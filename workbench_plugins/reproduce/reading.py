@@ -60,7 +60,7 @@ def read_report(text: str) -> Report:
         questions = [replace(one, kind="question", name="") for one in questions]
     notes = notes_of(lines, {one.value for one in questions}, results)
     engine, system = system_of(lines)
-    causes, suspected = causes_of(lines, bare=not (questions or symptoms))
+    causes, suspected = causes_of(lines, silent=not symptoms)
     facts = [
         *questions,
         *targets_of(lines, [one.whole.strip() for one, _ in notes]),
@@ -208,7 +208,7 @@ def _candidates(lines: Sequence[Line]) -> Iterator[tuple[int, Line, str]]:
 
 def _whole_call(above: Line, line: Line) -> str:
     """A line of code, with the one above it where a bracket opened there."""
-    goes_on = above.block == line.block and above.text.endswith(("(", "=", "["))
+    goes_on = above.block == line.block and above.text.endswith(("(", "=", "[", "{"))
     return f"{above.text} {line.text}" if goes_on else line.text
 
 
@@ -398,10 +398,10 @@ def symptoms_of(lines: Sequence[Line]) -> tuple[list[Fact], list[Fact]]:
     return found.get(best, [])[:MOST_OF_A_KIND], rest
 
 
-def causes_of(lines: Sequence[Line], bare: bool = False) -> tuple[list[Fact], list[Fact]]:
+def causes_of(lines: Sequence[Line], silent: bool = False) -> tuple[list[Fact], list[Fact]]:
     """What is said of the cause, a mechanism or that it is not ranking; and what is only suspected.
 
-    `bare` says that the report has no question and nothing that a search returned.
+    `silent` says that the report does not say what a search returned.
     """
     said, suspected = [], []
     guessed, excluded = (pattern(WORDS["aside"][one]) for one in ("suspected", "excluded"))
@@ -409,7 +409,7 @@ def causes_of(lines: Sequence[Line], bare: bool = False) -> tuple[list[Fact], li
         for name, told in WORDS[kind].items():
             found = [
                 (fact(kind, one, named.span(), name=name), _sentence(one.text, named.start()))
-                for one in _where(lines, told, bare)
+                for one in _where(lines, told, silent)
                 if (named := pattern(told["words"]).search(one.text))
                 and not (_proposed(one) or _negated(one, named.start(), "denied"))
             ]
@@ -426,20 +426,22 @@ def _sentence(text: str, offset: int) -> str:
     return text[first : min((end for end in ends if end > offset), default=len(text))]
 
 
-def _where(lines: Sequence[Line], told: dict[str, Any], bare: bool) -> Sequence[Line]:
+def _where(lines: Sequence[Line], told: dict[str, Any], silent: bool) -> Sequence[Line]:
     """The lines in which words of a kind count: all, or the title and what a section quotes.
 
-    Of speed, prose counts too where a report says nothing else.
+    Where a report is silent on what was returned, so do prose on speed and what a program threw.
     """
     if not told.get("title_only"):
         return lines
-    if bare and told.get("bare"):
-        return [one for one in lines if not one.code and not aside(one)]
-    section = pattern(told.get("section", "(?!)"))
-    return [
-        *lines[:1],
-        *(one for one in lines[1:] if one.code and section.fullmatch(one.heading[:LONGEST_ANSWER])),
-    ]
+    section, thrown = (pattern(told.get(name, "(?!)")) for name in ("section", "thrown"))
+
+    def counts(one: Line) -> bool:
+        if not one.code:
+            return bool(silent and told.get("prose") and not aside(one))
+        quoted = section.fullmatch(one.heading[:LONGEST_ANSWER])
+        return bool(quoted or (silent and thrown.match(one.text)))
+
+    return [*lines[:1], *filter(counts, lines[1:])]
 
 
 def _proposed(line: Line) -> bool:
