@@ -19,7 +19,7 @@ from workbench.errors import InputError
 from workbench.measure.questions import load_questions
 from workbench.retrieval.query import check_question
 from workbench_plugins.automem.frontmatter import front_matter
-from workbench_plugins.engines.whose_fusion import read_lists
+from workbench_plugins.engines.whose_fusion import read_lists, whose_fusion
 from workbench_plugins.openclaw import config_values as configuration
 from workbench_plugins.openclaw import sessions
 from workbench_plugins.openclaw.sessions import Sessions
@@ -221,3 +221,10 @@ def test_an_odd_argument_or_value_gets_a_message_and_no_traceback(
     ended = run(*(SAMPLE if word == "SAMPLE" else word for word in words))
     assert problem in " ".join((ended.out + ended.err).split())
     assert "mistake in the workbench" not in ended.err
+
+
+def test_a_score_beyond_every_number_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "lists.json"
+    file.write_text(f'{{"vector": {{"a": 1{"0" * 400}}}, "keyword": {{"b": 1}}}}', encoding="utf-8")
+    with pytest.raises(InputError, match="vector"):
+        whose_fusion(*read_lists(file))

@@ -136,7 +136,10 @@ def two_legs(vector: Mapping[str, float], keyword: Mapping[str, float]) -> tuple
 
 
 def _is_score(value: object) -> bool:
-    return isinstance(value, Real) and abs(float(value)) <= LARGEST
+    try:
+        return isinstance(value, Real) and abs(float(value)) <= LARGEST
+    except OverflowError:  # a whole number of more than 308 digits
+        return False
 
 
 def _columns(leg: str, scores: Mapping[str, float], ids: list[str]) -> dict[str, Floats]:

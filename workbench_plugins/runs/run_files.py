@@ -415,7 +415,8 @@ def _rank_details(tree: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _details(tree: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [one for one in tree.get("details") or [] if isinstance(one, Mapping)]
+    told = tree.get("details")
+    return [one for one in told if isinstance(one, Mapping)] if isinstance(told, list) else []
 
 
 def _leg(tree: Mapping[str, Any], otherwise: str) -> str:

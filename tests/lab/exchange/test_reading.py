@@ -178,3 +178,10 @@ def test_the_benchmark_reads_every_line_that_it_writes(tmp_path: Path) -> None:
     assert run.lines.tolist() == list(range(1, 601))
     assert min(run.scores) > 0
     assert max(run.ranks) == 30
+
+
+@pytest.mark.parametrize("details", [5, "x", {"a": 1}, [5, None], None])
+def test_odd_details_of_an_explanation_are_left_out(details: Any, tmp_path: Path) -> None:
+    hit = {"_id": "a", "_score": 1.0, "_explanation": {"description": "combination of", "details": details}}
+    run = read_run(as_file(tmp_path, {"id": "q", "question": "tea", "hits": {"hits": [hit]}}))
+    assert run.ranking("q").parts == {}
