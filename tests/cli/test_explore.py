@@ -127,6 +127,10 @@ def test_a_new_folder_is_asked_compared_selected_and_cut_in_a_browser(address: s
         page.locator("#below").filter(has_text="<script>alert(2)</script>").wait_for()
         page.get_by_role("button", name="Threshold lab").click()
         page.locator("#below").get_by_role("status").filter(has_text="of 1 questions hit").wait_for()
+        page.locator("#below .wb-figure").first.hover()
+        with page.expect_download() as saving:
+            page.locator("#below .modebar-btn").first.click()
+        assert saving.value.path().read_bytes().startswith(b"\x89PNG")
         OUTPUT.mkdir(exist_ok=True)
         page.emulate_media(color_scheme="dark")
         page.screenshot(path=OUTPUT / "explore_dark.png")

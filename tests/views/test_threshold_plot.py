@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import Page
 
 from docs.still import page_of
@@ -64,6 +65,16 @@ def dragged(page: Page, label: str, share: float) -> None:
     drag_line(page, page.get_by_role("slider", name=label, exact=True), share)
 
 
+def saved_png(page: Page, folder: Path) -> Image.Image:
+    """The image that the camera of the first plot saves."""
+    page.locator(".wb-figure").first.hover()
+    with page.expect_download() as saving:
+        page.locator(".modebar-btn").first.click()
+    file = folder / saving.value.suggested_filename
+    saving.value.save_as(file)
+    return Image.open(file)
+
+
 @pytest.fixture(scope="module")
 def lab(sample: MemoryIndex, questions: QuestionSet) -> ThresholdLab:
     return ThresholdLab(evaluate(questions, [SHIPPED, THREE_FIXES], sample), link=False)
@@ -95,6 +106,16 @@ def test_the_line_stands_on_the_axis_where_its_number_is(
         assert track
         line = track["x"] + 8 + value * (track["width"] - 16)
         assert line == pytest.approx(box["x"] + box["width"] / 2, abs=1.5)
+
+
+def test_the_camera_saves_the_plot_with_its_line_and_its_legend(
+    page: Page, lab: ThresholdLab, tmp_path: Path
+) -> None:
+    opened(page, lab, tmp_path)
+    image = saved_png(page, tmp_path)
+    assert (image.format, image.width) == ("PNG", 1800)
+    colours = {one[1][:3] for one in image.convert("RGB").getcolors(1 << 24)}
+    assert {(196, 79, 0), (0, 114, 178), (142, 47, 106)} <= colours  # the line, and two groups
 
 
 def test_keys_and_the_number_move_the_line(page: Page, lab: ThresholdLab, tmp_path: Path) -> None:
