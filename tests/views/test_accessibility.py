@@ -14,7 +14,17 @@ from playwright.sync_api import Page
 
 from docs.still import page_of
 from tests import world
-from tests.browser import SHOWN_SYSTEMS, WIDGETS, Tab, becomes, browsing, free_port, needs_chromium, twin
+from tests.browser import (
+    NEXT_FRAME,
+    SHOWN_SYSTEMS,
+    WIDGETS,
+    Tab,
+    becomes,
+    browsing,
+    free_port,
+    needs_chromium,
+    twin,
+)
 from workbench.measure.evaluation import Evaluation, evaluate
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
@@ -44,6 +54,25 @@ CONTROLS = """() => {
 
 NUMBERED = """() => Object.fromEntries([...document.querySelectorAll("[data-place]")]
     .map(one => [one.dataset.place, one.outerHTML.slice(0, 200)]))"""
+
+
+OUTSIDE = """() => {
+    const rolls = (one) => ["auto", "scroll"].includes(getComputedStyle(one).overflowX);
+    const scrolls = (one) => one && (rolls(one) || scrolls(one.parentElement));
+    const sticks = (one, [left, right]) => {
+        const box = one.getBoundingClientRect();
+        return box.width && (box.left < left - 1 || box.right > right + 1);
+    };
+    const figure = (one) => one.closest(".wb-figure").getBoundingClientRect();
+    const texts = [...document.querySelectorAll(".wb-figure .main-svg text")];
+    const others = [...document.querySelectorAll(".wb-living *:not(svg *)")];
+    return [
+        ...texts.filter(one => sticks(one, [figure(one).left, figure(one).right])),
+        ...others.filter(one => one.checkVisibility() && !scrolls(one.parentElement))
+            .filter(one => sticks(one, [0, innerWidth])),
+    ].map(one => one.outerHTML.slice(0, 200));
+}"""
+"""What stands beyond the edge of the page, and the texts of figures that stand beyond the figure's."""
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +147,26 @@ def test_a_widget_has_no_serious_finding_and_is_reached_by_keyboard(
     assert unreached(tab.page) == []
     opened(tab.page)
     assert serious(tab.page) == []
+
+
+@pytest.mark.parametrize("name", [*WIDGETS, "fix-finder", "sweep-map", "report-reader"])
+def test_a_widget_fits_a_narrow_and_a_wide_page_and_cuts_no_text(
+    tab: Tab,
+    sample: MemoryIndex,
+    evaluations: list[Evaluation],
+    questions: QuestionSet,
+    tmp_path: Path,
+    name: str,
+) -> None:
+    file = tmp_path / "widget.html"
+    file.write_text(page_of(widget(name, sample, evaluations, questions)), encoding="utf-8")
+    for width in (400, 768, 1280):
+        tab.page.set_viewport_size({"width": width, "height": 1000})
+        tab.page.goto(file.as_uri())
+        tab.page.locator(".wb-living").wait_for()
+        opened(tab.page)
+        tab.page.evaluate(NEXT_FRAME)
+        assert tab.page.evaluate(OUTSIDE) == [], width
 
 
 def test_the_explore_page_has_no_serious_finding_in_any_of_its_tabs(tab: Tab, tmp_path: Path) -> None:

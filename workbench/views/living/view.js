@@ -438,7 +438,8 @@ export function choice(label, options, value, change) {
 export function table(rows) {
   const [head, ...body] = rows;
   const cells = (row, tag) => row.map((cell, place) => h(cell === "" ? "td" : place ? tag : "th", { scope: place ? (tag === "th" ? "col" : null) : tag === "th" ? "col" : "row" }, cell));
-  return h("table", {}, h("thead", {}, h("tr", {}, ...cells(head, "th"))), h("tbody", {}, ...body.map((row) => h("tr", {}, ...cells(row, "td")))));
+  const made = h("table", {}, h("thead", {}, h("tr", {}, ...cells(head, "th"))), h("tbody", {}, ...body.map((row) => h("tr", {}, ...cells(row, "td")))));
+  return h("div", { class: "wb-wide", tabindex: 0, role: "group", "aria-label": "table" }, made);
 }
 
 export function folded(label, write) {
