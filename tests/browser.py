@@ -96,6 +96,16 @@ COMPOSED = (
 )
 """A notebook of two linked labs in one box."""
 
+STEERING = (
+    SET_UP + "import ipywidgets",
+    "def told(floor):\n    print(f'the floor is {floor:g}')\n\n"
+    "lab = ThresholdLab(evaluations[:1], link=False)\n"
+    "ipywidgets.VBox([lab, ipywidgets.interactive_output(told, {'floor': lab})])",
+    "ipywidgets.interact(lambda floor: print(f'half of it is {floor / 2:g}'),"
+    " floor=ThresholdLab(evaluations[:1], link=False));",
+)
+"""A notebook in which labs steer functions, in a `VBox` and with `interact`."""
+
 PANELS = ("fusion-lab", "microscope", "file-chunks", "blame-chart")
 """Those that say what their twins say."""
 
@@ -110,7 +120,7 @@ def write_notebook(path: Path) -> None:
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     cells = [new_code_cell(SET_UP), *shown, new_code_cell("# A test writes here what it sets from Python.")]
     nbformat.write(new_notebook(cells=cells, metadata=kernel), path)
-    for name, sources in (("linked", LINKED), ("composed", COMPOSED)):
+    for name, sources in (("linked", LINKED), ("composed", COMPOSED), ("steering", STEERING)):
         cells = [new_code_cell(cell) for cell in sources]
         nbformat.write(new_notebook(cells=cells, metadata=kernel), path.with_name(f"{name}.ipynb"))
 

@@ -14,6 +14,7 @@ from tests.browser import (
     OUTPUT,
     PANELS,
     SHOWN_SYSTEMS,
+    SIZE,
     WIDGETS,
     Shown,
     Tab,
@@ -347,6 +348,25 @@ def test_two_linked_labs_in_a_box_are_dragged_set_saved_and_dragged_without_a_ke
     reopen(tab, f"{lab}/composed.ipynb?reset", found)
     end_kernels(page)
     _follow_each_other(page, "0.7")
+
+
+def test_labs_steer_functions_in_a_narrow_cell(lab: str, tab: Tab) -> None:
+    page = tab.page
+    page.set_viewport_size({"width": 800, "height": 800})  # with the file browser beside the notebook
+    page.goto(f"{lab}/steering.ipynb?reset")
+    run_all_cells(page)
+    for place, (before, after) in enumerate(
+        [("the floor is 0.35", "the floor is 0.7"), ("half of it is 0.175", "half of it is 0.35")]
+    ):
+        one = page.locator(".workbench-threshold-lab").nth(place)
+        page.get_by_text(before, exact=True).wait_for(state="attached")
+        one.locator(".wb-figure .main-svg").first.wait_for()
+        drag_line(page, one.get_by_role("slider", name="min score"), 0.7)
+        page.get_by_text(after, exact=True).wait_for(state="attached")
+        assert one.evaluate("one => one.scrollWidth <= one.clientWidth + 1")
+    page.screenshot(path=OUTPUT / "narrow.png")
+    page.set_viewport_size(SIZE)  # type: ignore[arg-type]
+    assert tab.errors == []
 
 
 def _follow_each_other(page: Page, first: str) -> None:

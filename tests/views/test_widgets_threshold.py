@@ -91,6 +91,10 @@ def test_a_lab_stands_beside_widgets_of_ipywidgets_and_is_linked_to_them(
     ipywidgets.interactive_output(lambda one: heard.append(one), {"one": lab})
     lab.value = 0.3
     assert (number.value, heard) == (0.3, [0.2, 0.3])
+    steered: list[float] = []
+    ipywidgets.interactive(lambda floor: steered.append(floor), floor=lab).update()
+    lab.min_score = 0.4
+    assert list(dict.fromkeys(steered)) == [0.3, 0.4]
     seen: list[str] = []
     lab.observe(lambda change: seen.append(change["new"]), "system")
     with lab.hold_sync():

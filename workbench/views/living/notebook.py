@@ -39,6 +39,7 @@ class Widget(State, ipywidgets.ValueWidget, anywidget.AnyWidget):  # type: ignor
 
     _esm, _css = loader(), style()
     carrier = traitlets.Instance(Carrier).tag(sync=True, **ipywidgets.widget_serialization)
+    description = traitlets.Unicode(help="The name that `interact` gives a widget.")
     _arrived: Mapping[str, Any] = {}
 
     def __init__(self, **settings: Any) -> None:
