@@ -212,7 +212,7 @@ def main() -> None:
                 }
                 for name, asking in {**{one: system(one) for one in SYSTEMS}, **read}.items():
                     try:
-                        told(name, asking.values(asked, index), given.splits)
+                        told(name, measured(asking, asked, index), given.splits)
                     except InputError as error:
                         print(f"  {name:<42} refused: {error.problem}")
 
