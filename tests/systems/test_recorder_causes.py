@@ -93,7 +93,7 @@ def test_chunks_of_one_document_in_one_leg_are_not_one_id() -> None:
 def test_scores_of_two_scales_are_named() -> None:
     legs = {"vector": [("tea", 0.9), ("a", 0.4)], "keyword": [("x", 30.0), ("y", 20.0)]}
     cause = record("tea", legs, fusion="milvus-weighted-raw", limit=1).diagnose("tea").causes[0]
-    assert "the keyword leg decides alone" in cause.description
+    assert "the least of the keyword leg is more than the most of the vector leg" in cause.description
     assert "the least part of the keyword leg is 10, and the most of the vector leg 0.45" in cause.evidence
 
 

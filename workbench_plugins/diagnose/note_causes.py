@@ -89,11 +89,13 @@ READINGS = (
 def causes_in_note(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     """What hides words of the question in the wanted note; nothing for an index without its texts."""
     text = "" if goal.aim is Aim.OUT else _text(index, goal.path)
-    asked = {one.lower() for one in content_words(unicode_words(runs.question))}
     there = _words(text)
-    for one in READINGS if text and asked - there else ():
+    asked = {one.lower(): _words(one) for one in content_words(unicode_words(runs.question))}
+    missing = {word: parts for word, parts in asked.items() if not parts <= there}
+    for one in READINGS if text and missing else ():
         meant = one.meant(text)
-        back = sorted((asked - there) & _words(meant)) if meant != text else []
+        known = _words(meant) if meant != text else there
+        back = sorted(word for word, parts in missing.items() if parts <= known)
         if back:
             reached = _reached(runs, index, goal, meant)
             words = ", ".join(back[:4])
@@ -108,7 +110,12 @@ def causes_in_note(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
 
 
 def _words(text: str) -> set[str]:
-    return {one.lower() for one in unicode_words(text)}
+    """The words of a text as FTS5's unicode61 has them: parted at underscores, and without diacritics.
+
+    A system that parts words otherwise may lack more of them. Nothing is said of these.
+    """
+    letters = unicodedata.normalize("NFD", text.lower().replace("_", " "))
+    return {*unicode_words("".join(one for one in letters if not unicodedata.combining(one)))}
 
 
 def _text(index: Index, path: str) -> str:
@@ -120,7 +127,10 @@ def _text(index: Index, path: str) -> str:
 
 
 def _reached(runs: Reruns, index: Index, goal: Goal, text: str) -> bool:
-    """Whether the answer is as wanted in a temporary index in which the note has another text."""
+    """Whether the answer is as wanted in a temporary index in which the note has another text.
+
+    False, which is *not verified*, for an index that cannot be made again here.
+    """
     try:
         memory = cut_index(index)
         chunker = chunker_named(memory.store.settings.chunker)

@@ -197,7 +197,8 @@ def _other_scale(legs: list[ListLeg], runs: Reruns, goal: Goal) -> Iterator[Caus
     if goal.reached(runs.trace(mended)):
         yield Cause(
             (fusion.slot,),
-            f"the scores of the legs have different scales, and the {large} leg decides alone",
+            f"the scores of the legs have different scales: the least of the {large} leg is more than the "
+            f"most of the {small} leg",
             "scale the scores of both legs before they are added, or fuse their ranks",
             f"Recorded: the least part of the {large} leg is {known[large].min():.4g}, and the most of the "
             f"{small} leg {known[small].max():.4g}. Tried: with the best score of each leg as 1, the file is "

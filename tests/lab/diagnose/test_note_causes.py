@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -74,6 +76,13 @@ def test_words_that_the_note_hides_are_the_cause(
 
 def test_a_note_that_hides_nothing_is_no_cause(tmp_path: Path) -> None:
     found = diagnosed(tmp_path, "# Stores\n\nIn a cupboard.\n")
+    assert ("note",) not in [one.where for one in found.causes]
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_words_that_fts5_finds_are_not_called_hidden(tmp_path: Path, form: Literal["NFC", "NFD"]) -> None:
+    note = unicodedata.normalize(form, "# Küche\n\nDer bilge_pumps Schlüssel hängt hier.\n")
+    found = diagnosed(tmp_path, note, "küche pumps barn doors ladder two")
     assert ("note",) not in [one.where for one in found.causes]
 
 
