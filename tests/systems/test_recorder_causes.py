@@ -10,7 +10,7 @@ from workbench_plugins.diagnose.diagnosis import Diagnosis
 from workbench_plugins.engines.lists import Asked, Pairs
 from workbench_plugins.recorder.fusion_causes import plain_id
 from workbench_plugins.recorder.recorded_index import TopK
-from workbench_plugins.recorder.recording import Recorder, record
+from workbench_plugins.recorder.recording import Recorder, Recording, record
 
 TEXTS = {
     "notes/tea.md": "the rooibos tea of the morning",
@@ -154,3 +154,69 @@ def test_no_repair_of_a_recorded_engine_is_a_stage_of_another_system() -> None:
 
 def test_ids_are_compared_without_what_differs() -> None:
     assert plain_id("./Notes//Tea.md") == plain_id("notes\\tea.md") == "notes/tea.md"
+
+
+FOUND_BY_WORDS = ["tickets.md", "fees.md", "bank.md", "van.md", "hosts.md", "ines.md", "oona.md", "lamps.md"]
+NEAREST = ["bank.md", "donations.md", "fees.md", "van.md", "lamps.md", "tickets.md", "chairs.md"]
+
+
+def fused_by_ranks(*legs: Pairs) -> list[tuple[str, float]]:
+    sums: dict[str, float] = {}
+    for leg in legs:
+        for rank, (id_, _) in enumerate(leg, 1):
+            sums[id_] = sums.get(id_, 0.0) + 1 / (60 + rank)
+    return sorted(sums.items(), key=lambda one: (-one[1], one[0]))[:6]
+
+
+def test_a_folder_before_the_ids_of_one_leg_is_named() -> None:
+    keyword = [(f"notes/{id_}", 9.0 - rank) for rank, id_ in enumerate(FOUND_BY_WORDS)]
+    vector = [(id_, 0.7 - rank / 50) for rank, id_ in enumerate(NEAREST)]
+    fused = fused_by_ranks(keyword, vector)
+    recording = record("how much is a ticket", {"keyword": keyword, "vector": vector}, fused)
+    assert recording.agrees
+    first = recording.diagnose("tickets.md").causes[0]
+    assert first.where == ("ids",)
+    assert "notes/tickets.md and tickets.md" in first.description
+
+
+def test_one_id_that_is_another_without_its_folder_may_be_another_document() -> None:
+    keyword = [("bike/README.md", 9.0), ("bike/hub.md", 5.0), ("bike/tube.md", 4.0)]
+    vector = [("pot.md", 0.8), ("tea.md", 0.7), ("README.md", 0.6)]
+    recording = record("where to begin", {"keyword": keyword, "vector": vector}, fusion="rrf-60", limit=2)
+    assert all(one.where != ("ids",) for one in recording.diagnose("README.md").causes)
+
+
+def by_relative_scores(alpha: float) -> Recording:
+    """A recorded engine that adds min-max scores and returns six."""
+    keyword = [(id_, 6.0 - rank / 2) for rank, id_ in enumerate(FOUND_BY_WORDS)]
+    vector = [("voice-care.md", 0.81), *((id_, 0.7 - rank / 50) for rank, id_ in enumerate(NEAREST))]
+    sums: dict[str, float] = {}
+    for weight, leg in ((1 - alpha, keyword), (alpha, vector)):
+        most, least = leg[0][1], leg[-1][1]
+        for id_, score in leg:
+            sums[id_] = sums.get(id_, 0.0) + weight * (score - least) / (most - least)
+    fused = sorted(sums.items(), key=lambda one: (-one[1], one[0]))[:6]
+    return record("I have lost my voice", {"keyword": keyword, "vector": vector}, fused)
+
+
+def test_a_weight_of_zero_is_inferred_from_the_recorded_scores_and_named() -> None:
+    recording = by_relative_scores(0.0)
+    assert recording.agrees
+    found = recording.diagnose("voice-care.md")
+    assert found.causes[0].where == ("fusion",)
+    assert "0 × vector" in found.causes[0].description
+
+
+@pytest.mark.parametrize("fusion", [None, "rrf-60"])
+def test_what_was_recorded_is_true_where_no_fusion_gives_it(fusion: str | None) -> None:
+    known = by_relative_scores(0.137)
+    legs = {leg: list(known.recorder.legs[leg].ask(known.question, 10)) for leg in ("keyword", "vector")}
+    recording = record(known.question, legs, known.fused, fusion=fusion)
+    assert "voice-care.md" not in dict(recording.fused)
+    assert recording.trace.paths() == [id_ for id_, _ in recording.fused]
+    explained = str(recording.explain("voice-care.md"))
+    assert "RETURNED" not in explained.split("\n")[1]
+    assert "the recorded list" in explained
+    found = recording.diagnose("voice-care.md")
+    assert not found.fixes
+    assert not any(cause.verified for cause in found.causes)

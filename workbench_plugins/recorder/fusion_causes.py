@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import takewhile
 from urllib.parse import unquote
 
 import numpy as np
@@ -127,6 +128,25 @@ FORMS: tuple[tuple[Callable[[str], str], str], ...] = (
 )
 """Ways in which one document gets two ids, and how one way of writing may be."""
 
+FEWEST_ALIKE = 2
+"""One id that is another one without its folder may be another document; so many are no accident."""
+
+
+def _without_folder(ids: Iterable[str]) -> Callable[[str], str]:
+    """A form without the folders that all these ids begin with."""
+    folders = [plain_id(one).split("/")[:-1] for one in ids]
+    common = takewhile(lambda level: len(set(level)) == 1, zip(*folders, strict=False))
+    start = "".join(f"{level[0]}/" for level in common)
+    return lambda id_: plain_id(id_).removeprefix(start)
+
+
+def _forms(lists: Iterable[Iterable[str]]) -> Iterator[tuple[Callable[[str], str], str, int]]:
+    """Each way of writing ids, how it may be named, and how many ids must become alike by it."""
+    for form, how in FORMS:
+        yield form, how, 1
+    for ids in lists:
+        yield _without_folder(ids), "with the folder in front or without it", FEWEST_ALIKE
+
 
 def _ids_in_two_ways(index: RecordedIndex, legs: list[ListLeg], runs: Reruns, goal: Goal) -> Iterator[Cause]:
     """One document under two ids, so that the fusion counts it as two: tried with one id for both.
@@ -139,7 +159,8 @@ def _ids_in_two_ways(index: RecordedIndex, legs: list[ListLeg], runs: Reruns, go
     if not wanted.size:
         return
     ids = {int(row): index.chunks(np.array([row]))[0].id for rows in lists.values() for row in rows}
-    for form, how in FORMS:
+    listed = [[ids[int(row)] for row in rows] for rows in lists.values()]
+    for form, how, fewest in _forms(listed):
         alike = [{form(ids[int(row)]) for row in rows} for rows in lists.values()]
         if any(len(some) < rows.size for some, rows in zip(alike, lists.values(), strict=True)):
             continue
@@ -148,7 +169,11 @@ def _ids_in_two_ways(index: RecordedIndex, legs: list[ListLeg], runs: Reruns, go
         names = {**ids, int(wanted[0]): goal.path}
         twice = [row for row, other in one_row.items() if row != other]
         two = any({ids[row], names[one_row[row]]} <= index.texts.keys() for row in twice)
-        if not twice or two or not goal.reached(runs.trace(_under_one_id(legs, one_row, runs.pipeline))):
+        if (
+            len(twice) < fewest
+            or two
+            or not goal.reached(runs.trace(_under_one_id(legs, one_row, runs.pipeline)))
+        ):
             continue
         one, other = ids[twice[0]], names[one_row[twice[0]]]
         yield Cause(

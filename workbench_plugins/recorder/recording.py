@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from itertools import pairwise
 from typing import Any, ClassVar, TypedDict, Unpack
@@ -18,11 +18,11 @@ import numpy as np
 from workbench.contracts import Context
 from workbench.errors import InputError
 from workbench.measure.questions import Question, QuestionSet
-from workbench.records import Floats, Shown, Trace
+from workbench.records import Floats, Shown, Threshold, Trace
 from workbench.retrieval.columns import PlainStage, with_column
-from workbench.retrieval.cutoff import Limit, Order, best_first
+from workbench.retrieval.cutoff import Floor, Limit, Order, best_first
 from workbench.retrieval.explain import Explanation, explain
-from workbench.retrieval.fusion import Fusion, OneLeg
+from workbench.retrieval.fusion import Fusion, OneLeg, Weighted
 from workbench.retrieval.index_adapters import innermost
 from workbench.retrieval.legs import Union
 from workbench.retrieval.pipeline import Pipeline, Source, search
@@ -97,6 +97,19 @@ class RecordedFusion(PlainStage, slot="fusion"):
 
 
 @dataclass(frozen=True)
+class RecordedList(Floor, slot="recorded_list"):
+    """Drops what the recorded fused list does not have: nothing is known of its place."""
+
+    description: ClassVar[str] = "recorded list: drop what the engine did not return"
+
+    def reads(self) -> tuple[str, ...]:
+        return ("recorded_score",)
+
+    def thresholds(self, columns: Mapping[str, Floats]) -> tuple[Threshold, ...]:
+        return (Threshold("recorded score", columns["recorded_score"], -math.inf),)
+
+
+@dataclass(frozen=True)
 class RecordedOrder(Order):
     """Best number in `by` first; equal ones stand as in the recorded answer, then by chunk id."""
 
@@ -154,12 +167,16 @@ class Recorder:
         fusion = self._fusion(index, question, scored)
         scores = self._scores(fusion, index, question)
         agrees = None if self.fused is None else _begins(scores, list(answer))
+        if agrees is False:  # what was recorded is true, whatever was said of the fusion
+            fusion = RecordedFusion(tuple(self.legs))
         floor, limit = self.floor, self.limit
         if agrees and floor is None and limit is None and 0 < len(answer) < len(scores):
             limit = len(answer)
         elif agrees and floor is None and limit is not None and len(answer) < min(limit, len(scores)):
             floor = min((scores[id_] for id_ in answer), default=math.inf)
-        floors = [] if floor is None else [EngineFloor(floor=floor, of=fusion.writes()[0])]
+        floors: list[Any] = [] if floor is None else [EngineFloor(floor=floor, of=fusion.writes()[0])]
+        if isinstance(fusion, RecordedFusion):
+            floors, limit = [RecordedList()], self.limit
         pipeline = self._pipeline(fusion, *floors, EngineLimit(count=MOST if limit is None else limit))
         return Recording(self, question, pipeline, index, search(question, pipeline, index), agrees)
 
@@ -186,12 +203,24 @@ class Recorder:
         if self.fusion is not None or len(self.legs) == 1:
             return inferred(self.fusion or OneLeg(*self.legs))
         wanted = index.answers[question]
-        for engine in ENGINES.values() if wanted and set(self.legs) == {"vector", "keyword"} else ():
-            fusion = inferred(engine.fusion)
-            scores = self._scores(fusion, index, question)
-            if _gives(scores, wanted) if scored else _begins(scores, list(wanted)):
-                return fusion
+        known = [engine.fusion for engine in ENGINES.values()]
+        others = [other for fusion in known for other in _other_weights(fusion)] if scored else []
+        for fusion in (*known, *others) if wanted and set(self.legs) == {"vector", "keyword"} else ():
+            scores = self._scores(inferred(fusion), index, question)
+            if _begins(scores, list(wanted)) and (not scored or _gives(scores, wanted)):
+                return inferred(fusion)
         return RecordedFusion(tuple(self.legs))
+
+
+WEIGHTS = 20
+"""So many parts share the weights that are tried where an engine's own ones do not give its scores."""
+
+
+def _other_weights(fusion: Any) -> list[Any]:
+    """The fusion with other weights that sum to 1; none for a fusion without weights."""
+    if not isinstance(fusion, Weighted):
+        return []
+    return [replace(fusion, vector=part / WEIGHTS, keyword=1 - part / WEIGHTS) for part in range(WEIGHTS + 1)]
 
 
 def _gives(scores: Scores, wanted: Scores) -> bool:
@@ -239,9 +268,11 @@ class Recording(Shown):
         elif self.pipeline.limit < MOST and self.recorder.limit is None:
             ends = "; inferred from where it ends: the limit"
         if isinstance(self.pipeline["fusion"], RecordedFusion):
-            return f"recorded: {legs} and the fused list, which no known fusion gives{ends}"
-        gives = "gives" if self.agrees else "does not give"
-        checked = "" if self.agrees is None else f", which {gives} the recorded list"
+            which = (
+                "no known fusion gives" if self.recorder.fusion is None else "the named fusion does not give"
+            )
+            return f"recorded: {legs} and the fused list, which {which}{ends}"
+        checked = "" if self.agrees is None else ", which gives the recorded list"
         return f"recorded: {legs}; inferred: the fusion{checked}{ends}"
 
     def view(self) -> list[Part]:
