@@ -229,9 +229,9 @@ class IndexStore(ABC):
     def writing(self) -> AbstractContextManager[None]:
         """One transaction: all writes inside the block are kept, or none. Blocks nest."""
 
-    @property
+    @cached_property
     def settings(self) -> Settings:
-        """The model and the chunker that the index was made with."""
+        """The model and the chunker that the index was made with. A rebuild gives another store."""
         try:
             return settings_in(self.meta("settings"))
         except ValueError:

@@ -146,9 +146,7 @@ class Collection:
 
     def postings(self, rows: Rows) -> Postings:
         """The postings of a phrase from the row of each instance, ascending."""
-        first = np.flatnonzero(np.diff(rows, prepend=-1))
-        counts = np.diff(first, append=rows.size).astype(np.int32)
-        having = rows[first]
+        having, counts = each_once(rows)
         if having.size and not 0 <= having[-1] < self._ordinals.size:
             raise NoPostingsError(WITHOUT_LENGTH)
         ordinals = self._ordinals[having]
@@ -168,6 +166,14 @@ class Collection:
             (often * (k1 + 1.0)) / (often + norms[ordinals])
         )
         return weights
+
+
+def each_once(rows: Rows) -> tuple[Rows, NDArray[np.int32]]:
+    """Each of the ascending rows once, and how often it is among them."""
+    begins = np.ones(rows.size + 1, bool)  # the last one is the end of all
+    begins[1:-1] = rows[1:] != rows[:-1]
+    bounds = np.flatnonzero(begins)
+    return rows[bounds[:-1]], (bounds[1:] - bounds[:-1]).astype(np.int32)
 
 
 def phrases_of(query: Query) -> list[str]:
