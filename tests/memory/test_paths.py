@@ -100,10 +100,14 @@ def test_the_folders_of_extra_paths_are_theirs_and_the_one_above(wren: Path) -> 
     assert found - folders(wren) == {wren.parent, beside, beside / "a"}
 
 
-def test_the_folders_of_any_other_memory_are_all_that_are_neither_hidden_nor_links(tmp_path: Path) -> None:
+def test_the_folders_of_any_other_memory_are_all_that_are_neither_hidden_nor_links(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "in").mkdir()
     world.write(tmp_path, {"a/b/c.md": "", ".git/d.md": ""})
-    (tmp_path / "a" / "link").symlink_to("/")
+    (tmp_path / "a" / "link").symlink_to(outside)
     assert folders(tmp_path) == {tmp_path, tmp_path / "a", tmp_path / "a" / "b"}
-    (tmp_path / "memory").symlink_to("/")
+    (tmp_path / "memory").symlink_to(outside)
     assert folders(tmp_path) == {tmp_path}
     assert folders(tmp_path / "gone") == set()

@@ -108,7 +108,8 @@ def test_the_transcripts_of_a_folder_are_its_jsonl_files(tmp_path: Path) -> None
 
 
 def test_a_link_is_refused_and_a_file_that_has_gone_is_said_to_be(tmp_path: Path) -> None:
-    (tmp_path / "link.jsonl").symlink_to("/etc/hostname")
+    (tmp_path / "outside.txt").write_text("{}\n", encoding="utf-8")
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "outside.txt")
     with pytest.raises(InputError, match=r"sessions/link\.jsonl is a symbolic link"):
         Sessions(tmp_path).read("sessions/link.jsonl")
     with pytest.raises(GoneError):

@@ -26,6 +26,8 @@ from tests.lab.doctor.stores import Row
 
 TEXTS = {"tea.md": "Tea is in the pot.", "bike.md": "The bike has a flat.", "sea.md": "The sea is far."}
 SPARSE = 5_000_000_000
+DECOY = "what only a file outside of the store says"
+"""The text of the file that links lead to. No command prints it, and no attack writes to it."""
 
 
 class Point:
@@ -131,10 +133,18 @@ Attack = Callable[[Path, random.Random], object]
 
 
 def _files(place: Path) -> list[Path]:
-    """The files of a store, in order."""
-    if place.is_file():
-        return [place.resolve()]
-    return sorted(one for one in place.rglob("*") if one.is_file())
+    """The files of a store, in order; never a link, through which a change would leave the store."""
+    found = [place.resolve()] if place.is_file() else sorted(place.rglob("*"))
+    if place.is_file() and not found[0].is_relative_to(place.parent.resolve()):
+        raise ValueError(f"{place} leads to a file elsewhere, which no attack may change")
+    return [one for one in found if one.is_file() and not one.is_symlink()]
+
+
+def decoy(place: Path) -> Path:
+    """A file beside a store that no command may read or change."""
+    file = place.parent / "outside.txt"
+    file.write_text(DECOY, encoding="utf-8")
+    return file
 
 
 def _databases(place: Path) -> list[Path]:
@@ -207,7 +217,8 @@ def socket_instead(place: Path, chance: random.Random) -> None:
 def linked(place: Path, chance: random.Random) -> None:
     file = _pick(place, chance)
     file.unlink()
-    file.symlink_to(chance.choice(("/dev/zero", "/etc/passwd", file.name, "/", "/proc/self/mem")))
+    outside = decoy(place)
+    file.symlink_to(chance.choice((outside, file.name, outside.parent, outside.with_name("nothing"))))
 
 
 NUMBERS = (0, 1, -1, 2**31 - 1, 2**31, 10**9, 2**40, 2**62, 2**63 - 1)

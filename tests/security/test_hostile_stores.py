@@ -59,7 +59,7 @@ def test_what_is_no_plain_file_is_refused_and_not_waited_for(tmp_path: Path) -> 
     import os
 
     os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "link").symlink_to("/etc/passwd")
+    (tmp_path / "link").symlink_to("nothing")
     for place in (tmp_path, tmp_path / "pipe"):
         with pytest.raises(ValueError, match="is not a plain file"):
             check_plain(place)

@@ -50,7 +50,7 @@ MADE_ANEW: dict[str, Change] = {
     "no lengths": statements("UPDATE files SET chunk_lengths = x''"),
     "deep state": statements("UPDATE state SET value = replace(hex(zeroblob(99999)), '0', '[')"),
     "pipe": replaced_by(os.mkfifo),
-    "link": replaced_by(lambda file: file.symlink_to("/dev/zero")),
+    "link": replaced_by(lambda file: file.symlink_to(file.with_name("outside"))),
     "sparse file": replaced_by(lambda file: file.touch() or os.truncate(file, 5_000_000_000)),  # type: ignore[func-returns-value]
 }
 REFUSED: dict[str, Change] = {
