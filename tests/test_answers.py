@@ -105,7 +105,8 @@ def test_an_explanation_begins_with_what_was_compared_and_what_is_missing(sample
     )
     caution = text_of(found.trace.cautions).splitlines()
     assert len(text_of(found.view()).splitlines()) <= 10 + len(caution)
-    assert text_of(found.view()).startswith(found.headline[:80])
+    assert text_of(found.view()).splitlines()[: len(caution)] == caution
+    assert "\n".join(text_of(found.view()).splitlines()[len(caution) :]).startswith(found.headline[:80])
     every = text_of(found.view(), details=True, width=1000)
     assert every.endswith(found.text())
 

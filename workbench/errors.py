@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from workbench.masking import masked
 from workbench.safe_text import visible
@@ -24,12 +24,19 @@ class WorkbenchError(Exception):
         self.remedy = visible(masked(remedy))
         super().__init__(f"{self.problem}\n  {self.remedy}")
 
+    def with_remedy(self, remedy: str) -> Self:
+        """The same failure with another remedy."""
+        return _read_again(type(self), self.problem, remedy)
+
     def __reduce__(self) -> tuple[Any, ...]:
         """The error as another process reads it, such as one that a worker has raised."""
         return _read_again, (type(self), self.problem, self.remedy)
 
 
-def _read_again(kind: type[WorkbenchError], problem: str, remedy: str) -> WorkbenchError:
+Failure = TypeVar("Failure", bound=WorkbenchError)
+
+
+def _read_again(kind: type[Failure], problem: str, remedy: str) -> Failure:
     error = kind.__new__(kind)
     WorkbenchError.__init__(error, problem, remedy)
     return error

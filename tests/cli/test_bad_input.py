@@ -322,7 +322,7 @@ def test_an_index_that_is_torn_in_half_is_damaged_and_only_a_rebuild_replaces_it
     for refused in (run("index", place.folder, *where), run("search", "tea", "-m", place.folder, *where)):
         assert (refused.code, refused.out) == (3, "")
         assert f"The index {file} is damaged" in refused.err
-        assert f"workbench index FOLDER --index {file} --rebuild" in refused.err
+        assert f"workbench index {place.folder} --index {file} --rebuild" in refused.err
     assert file.read_bytes() == before
     assert run("index", place.folder, *where, "--rebuild").code == 0
     assert run("search", "tea", "-m", place.folder, *where).code == 0

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("in_project", "embedded_once")
 def test_the_answer_comes_first_and_the_five_parts_with_details(run: Run) -> None:
     asked = ("diagnose", QUESTION, "--target", TARGET, "-s", SHIPPED)
     printed = run(*asked).out.splitlines()
-    assert printed[-1].startswith("Not indexed as openclaw-2026.2.13 does it (")
+    assert printed[0].startswith("Not indexed as openclaw-2026.2.13 does it (")
     begins = [
         "Cause: ",
         "Not returned: ",
@@ -36,7 +36,7 @@ def test_the_answer_comes_first_and_the_five_parts_with_details(run: Run) -> Non
         "Try it: workbench ",
         "Found",
     ]
-    assert [line[: len(begin)] for line, begin in zip(printed[:-1], begins, strict=True)] == begins
+    assert [line[: len(begin)] for line, begin in zip(printed[1:], begins, strict=True)] == begins
     outcome = run(*asked, "--details")
     assert outcome.out.splitlines()[: len(printed)] == printed
     assert (outcome.code, outcome.err) == (0, "")

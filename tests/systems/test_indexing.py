@@ -149,7 +149,7 @@ def test_a_system_says_that_the_index_is_not_its_releases_own_until_it_is(run: R
         assert trace.caution == f"{OTHERWISE.format(name, root)} --model toy"
         assert trace.as_json()["indexed_otherwise"] == explained.as_json()["indexed_otherwise"]
         assert text_of(trace.view()).startswith("Not indexed as openclaw-2026.9.6 does it")
-        assert "\nNot indexed as openclaw-2026.9.6 does it" in text_of(explained.view())
+        assert text_of(explained.view()).startswith("Not indexed as openclaw-2026.9.6 does it")
         assert search("tea", system("engine-rrf-60"), index).caution == ""
     index_folder(root, world.EMBEDDER, options=Options(like=own))
     with open_index(root, world.EMBEDDER, like=own) as index:
@@ -189,6 +189,139 @@ def test_the_command_makes_the_index_that_the_sentence_asks_for(run: Run, tmp_pa
     listed = run("index", "--list").out
     assert "indexed as bm-0.24.1" in listed
     assert "indexed as openclaw-2026.9.6" in listed
+
+
+OWN, BM, CLAW = "recommended", "bm-0.24.1", "openclaw-2026.9.6"
+NOTES = {
+    "MEMORY.md": "# Wren\n\nTea is in the cupboard over the sink.\n",
+    "memory/2026-01-05.md": "# Fifth\n\n- The bike has a flat tyre.\n- The pump is in the shed.\n",
+    "memory/shed.md": "# Shed\n\n" + "The key of the shed hangs behind the door. " * 60 + "\n",
+}
+LABELS = """questions:
+- {kind: direct, target: memory/shed.md, question: "where is the key of the shed"}
+- {kind: direct, target: memory/2026-01-05.md, question: "where is the pump of the bike"}
+controls: []
+"""
+
+
+@pytest.fixture
+def three(run: Run, home: Path, tmp_path: Path) -> Path:
+    """A folder with three indexes side by side."""
+    root = world.write(tmp_path / "three ways", NOTES)
+    for more in ([], ["--as", BM], ["--as", CLAW]):
+        assert run("index", root, *more).code == 0
+    return root
+
+
+def damage(index: Path) -> None:
+    """Changes a byte of every page after the first of an index file."""
+    file, written = index.resolve(), bytearray(index.read_bytes())
+    for start in range(2 * 4096, len(written), 4096):
+        written[start + 1000] ^= 0xFF
+    file.write_bytes(written)
+
+
+def test_each_system_of_a_comparison_is_searched_in_its_own_index(run: Run, three: Path) -> None:
+    asked = ("--question", "where is the key of the shed", "--memory", three)
+    side_by_side = run("compare", CLAW, BM, OWN, *asked)
+    assert side_by_side.err.splitlines() == [
+        f"Searched in the index that is made as {name}." for name in (CLAW, BM)
+    ]
+    for trace in run("compare", CLAW, BM, OWN, *asked, "--json").json():
+        alone = run("search", asked[1], "-m", three, "-s", trace["system"], "--json").json()
+        assert trace["results"] == alone["results"]
+        assert trace["indexed_otherwise"] is None
+
+
+def test_each_system_of_an_evaluation_is_asked_in_its_own_index(
+    run: Run, three: Path, tmp_path: Path
+) -> None:
+    labels = tmp_path / "labels.yaml"
+    labels.write_text(LABELS, encoding="utf-8")
+    asked = ("evaluate", "--memory", three, "--questions", labels, "--missed", "--by-stage")
+    every = ("-s", CLAW, "-s", OWN, "-s", BM)
+    together = run(*asked, *every, "--json").json()
+    for row in together:
+        (alone,) = run(*asked, "-s", row["system"], "--json").json()
+        same = ("hits", "mrr", "missed", "by_stage", "indexed_otherwise")
+        assert {key: row[key] for key in same} == {key: alone[key] for key in same}
+        assert row["indexed_otherwise"] is None
+    assert "Not indexed as" not in run(*asked, *every).out
+
+
+@pytest.mark.parametrize("name", [BM, CLAW])
+def test_a_command_without_a_trace_says_that_the_index_is_another(
+    name: str, run: Run, home: Path, tmp_path: Path
+) -> None:
+    root, case = world.write(tmp_path / "one way", NOTES), tmp_path / "key.case.yaml"
+    assert run("index", root).code == 0
+    asked = ("key of the shed", "--target", "memory/shed.md", "-m", root, "-s", name)
+    told = run("case", "new", *asked, "--out", case).err
+    assert told.startswith(f"Not indexed as {name} does it (")
+    assert run("explain", *asked).out.startswith(f"Not indexed as {name} does it (")
+    assert f"Not indexed as {name} does it (" in run("compare", OWN, name, "-q", asked[0], "-m", root).out
+    command = shlex.split(told.splitlines()[0].partition("Do so: workbench ")[2])
+    assert run(*command).code == 0
+    again = run("case", "new", *asked, "--out", case, "--overwrite")
+    assert "Not indexed as" not in again.err
+    assert f"Searched in the index that is made as {name}." in again.err
+    assert "Not indexed as" not in run("case", "run", case).out
+
+
+def test_a_damaged_index_is_named_with_its_repair_and_the_others_answer(run: Run, three: Path) -> None:
+    damage(default_index_path(three, CLAW))
+    asked = ("search", "where is the key of the shed", "-m", three)
+    refused = run(*asked, "-s", CLAW)
+    assert refused.code == 3
+    command = refused.err.splitlines()[-1].partition("Build it again: workbench ")[2]
+    assert shlex.split(command) == ["index", str(three), "--as", CLAW, "--rebuild"]
+    assert run(*asked).code == run(*asked, "-s", BM).code == 0
+    assert run("compare", OWN, CLAW, "-q", asked[1], "-m", three).code == 3
+    checked = {one["says"]: one for one in run("doctor", three, "--json").json()}
+    (fault,) = [one for one in checked.values() if not one["fine"] and one["repair"]]
+    assert fault["repair"] == f"workbench {command}"
+    assert sum(one["what"] == "store" for one in checked.values()) == 3
+    assert run("index", three, "--as", CLAW).err.splitlines()[-1].endswith(f"workbench {command}")
+    assert run(*shlex.split(command)).code == 0
+    assert run(*asked, "-s", CLAW).code == 0
+    assert run("doctor", three).code == 0
+
+
+def test_a_deleted_index_is_answered_for_by_another_that_is_named(run: Run, three: Path) -> None:
+    assert run("index", "--remove", default_index_path(three).name).code == 0
+    answered = run("search", "where is the key of the shed", "-m", three)
+    assert answered.code == 0
+    made, more = answered.err.splitlines()
+    assert made == f"Searched in the index that is made as {BM}."
+    assert run(*shlex.split(more.partition("own: workbench ")[2])).code == 0
+    assert run("search", "where is the key of the shed", "-m", three).err == ""
+    assert run("index", "--remove", default_index_path(three, CLAW).name).code == 0
+    told = run("search", "where is the key of the shed", "-m", three, "-s", CLAW).out
+    assert told.startswith(f"Not indexed as {CLAW} does it (")
+
+
+def test_a_changed_note_names_the_command_of_the_index_that_was_searched(run: Run, three: Path) -> None:
+    (three / "memory" / "shed.md").write_text("# Shed\n\nThe key is under the mat.\n", encoding="utf-8")
+    for name, more in ((OWN, ""), (BM, f" --as {BM}"), (CLAW, f" --as {CLAW}")):
+        asked = ("search", "where is the key of the shed", "-m", three, "-s", name)
+        told = run(*asked).err.splitlines()[1]
+        assert told == f"  Update it: workbench index {shlex.quote(str(three))}{more}"
+        assert run(*shlex.split(told.partition("workbench ")[2])).code == 0
+        assert "out of date" not in run(*asked).err
+
+
+def test_an_index_that_the_user_names_answers_for_all_systems(run: Run, three: Path, tmp_path: Path) -> None:
+    file = tmp_path / "named.sqlite"
+    assert run("index", three, "--index", file).code == 0
+    told = run("compare", OWN, BM, "-q", "the key of the shed", "-m", three, "--index", file)
+    assert "Searched in" not in told.err
+    sentence = told.out.splitlines()[0]
+    assert sentence.startswith(f"Not indexed as {BM} does it (")
+    command = shlex.split(sentence.partition("Do so: workbench ")[2])
+    assert command == ["index", str(three), "--index", str(file), "--as", BM, "--rebuild"]
+    assert run(*command).code == 0
+    answered = run("search", "the key of the shed", "-m", three, "--index", file, "-s", BM, "--json")
+    assert answered.json()["indexed_otherwise"] is None
 
 
 def test_every_system_indexes_as_the_way_of_its_name_says() -> None:

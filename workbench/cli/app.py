@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
 
 import typer
 import typer.core
@@ -21,7 +21,7 @@ from typer.models import CommandInfo
 from workbench.cli.commands import HEADINGS, Row, row_named, rows, rows_of
 from workbench.cli.output import print_error, print_output, telling_of_interruption
 from workbench.cli.typed import MeantParser, after_the_command, check_command
-from workbench.errors import InputError
+from workbench.errors import InputError, WorkbenchError
 from workbench.safe_text import counted
 from workbench.trust import check_named, named_by_user
 
@@ -281,6 +281,36 @@ def shared_options(command: Callable[..., None]) -> Callable[..., None]:
     return typed
 
 
+@contextmanager
+def naming_the_folder(memory: str) -> Iterator[None]:
+    """Puts the folder that was asked for into the remedy for an index that cannot say of which one it is."""
+    try:
+        yield
+    except WorkbenchError as error:
+        unknown, known = "workbench index FOLDER", f"workbench index {shlex.quote(memory)}"
+        if unknown not in error.remedy or not os.path.isdir(os.path.expanduser(memory)):
+            raise
+        raise error.with_remedy(error.remedy.replace(unknown, known)) from error
+
+
+def _print_remarks(index: OpenIndex, systems: Sequence[Pipeline]) -> None:
+    """Prints on stderr what limits the answers of an index, and which one it is if it is a release's."""
+    from workbench.memory.choices import is_default_path
+    from workbench.memory.index import MemoryIndex
+    from workbench.memory.index_files import default_index_path
+
+    for remark in index.remarks:
+        print_error(remark)
+    if not isinstance(index, MemoryIndex) or index.root is None or not is_default_path(Path(index.name)):
+        return
+    release = index.store.provenance.indexed_as
+    if not release:
+        return
+    print_error(f"Searched in the index that is made as {release}.")
+    if any(one.indexing is None for one in systems) and not default_index_path(index.root).exists():
+        print_error(f"  Make the workbench's own: workbench index {shlex.quote(str(index.root))}")
+
+
 @dataclass(frozen=True)
 class IndexOptions:
     """Options of commands that read an index: the memory, and where its index is."""
@@ -302,10 +332,47 @@ class IndexOptions:
         like = systems[0].indexing if systems else None
         if any(one.indexing != like for one in systems):
             like = None
-        with open_index(self.memory, index_path=self.index_file, re_embed=self.re_embed, like=like) as opened:
-            for remark in opened.remarks:
-                print_error(remark)
+        with (
+            naming_the_folder(self.memory),
+            open_index(self.memory, index_path=self.index_file, re_embed=self.re_embed, like=like) as opened,
+        ):
+            _print_remarks(opened, systems)
             yield opened
+
+    @contextmanager
+    def opened_telling(self, system: Pipeline) -> Iterator[OpenIndex]:
+        """As `opened`, for a command whose answer does not say that the index is not the release's own.
+
+        stderr says it.
+        """
+        from workbench.retrieval.pipeline import caution
+
+        with self.opened(system) as opened:
+            if told := caution(system, opened):
+                print_error(told)
+            yield opened
+
+    @contextmanager
+    def opened_for_each(self, systems: Sequence[Pipeline]) -> Iterator[list[OpenIndex]]:
+        """For each of these systems the index that is made as its release makes one, where there is one.
+
+        Systems that share an index get the same object, which is read in one state.
+        """
+        from workbench.memory.beside import Indexes
+
+        with self.opened(*systems) as base, ExitStack() as reading:
+            reading.enter_context(base.snapshot())
+            indexes = Indexes(base, beside=self.index_file is None)
+            reading.callback(indexes.close)
+            ways = [one.indexing.name if one.indexing else "" for one in systems]
+            found = {
+                way: cast("OpenIndex", indexes.of(one.indexing))
+                for way, one in dict(zip(ways, systems, strict=True)).items()
+            }
+            for other in {one.name: one for one in found.values() if one is not base}.values():
+                reading.enter_context(other.snapshot())
+                _print_remarks(other, ())
+            yield [found[way] for way in ways]
 
     def system(self, asked: str | None) -> str:
         """The system that was asked for, or the default one for this memory."""

@@ -19,6 +19,7 @@ from workbench.cli.app import (
     Details,
     Extra,
     IndexFile,
+    naming_the_folder,
     unnamed_message,
     workers_at,
 )
@@ -199,10 +200,11 @@ def index(
 
     started = time.perf_counter()
     try:
-        embedder, index_options = options.prepared(context, folder, store, rebuild, download)
+        with naming_the_folder(str(folder)):
+            embedder, index_options = options.prepared(context, folder, store, rebuild, download)
     except KeyboardInterrupt:
         raise Interrupted("Interrupted before anything was written: an index is as it was.") from None
-    with workers_at(cluster) as workers:
+    with naming_the_folder(str(folder)), workers_at(cluster) as workers:
         embeds = embedder
         if workers is not None:
             from workbench_plugins.stores.cluster import on_cluster

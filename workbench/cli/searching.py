@@ -201,7 +201,7 @@ def evaluate(
     lost; with --json it lists all of them.
     """
     from workbench.measure.checks import warnings_about
-    from workbench.measure.evaluation import evaluate as evaluate_all
+    from workbench.measure.evaluation import evaluate_each
     from workbench.measure.evaluation_view import EvaluationAnswer
     from workbench.measure.losses import losses_by_stage
     from workbench.measure.measures import HITS, known_measure
@@ -218,12 +218,14 @@ def evaluate(
     usual = dict.fromkeys([where.system(None), *others])
     chosen = changes.pipelines(SYSTEMS if every else systems or usual)
     asked = labelled(where.memory, questions)
-    with where.opened(*chosen) as opened, opened.snapshot():
-        check_targets(asked, opened.paths())
-        index = CachedIndex(opened)
-        evaluations = evaluate_all(asked, chosen, index, measures or ())
+    with where.opened_for_each(chosen) as opened:
+        kept = {id(one): CachedIndex(one) for one in opened}
+        indexes = [kept[id(one)] for one in opened]
+        index = indexes[0]
+        check_targets(asked, index.paths())
+        evaluations = evaluate_each(asked, chosen, indexes, measures or ())
         believed = judged(evaluations) if reliable else []
-        losses = [losses_by_stage(one, index) for one in evaluations] if by_stage else []
+        losses = list(map(losses_by_stage, evaluations, indexes)) if by_stage else []
         if as_json:
             rows = evaluations_data(evaluations, index, compared[0])
             by_system = {one.system: {"reliability": one.as_json()} for one in believed}
@@ -240,8 +242,8 @@ def evaluate(
             print_output(reliability)
         for lost in losses:
             print_output(lost)
-        for one in evaluations if missed else ():
-            print_output(missed_questions(one, index))
+        for both in zip(evaluations, indexes, strict=True) if missed else ():
+            print_output(missed_questions(*both))
     if not (systems or every):
         print_error(f"These are {len(chosen)} of {len(SYSTEMS)} systems; --all runs every one.")
 
@@ -262,8 +264,8 @@ def compare(
 
     cleaned = check_question(question)
     asked = changes.pipelines(names or dict.fromkeys([where.system(None), SHIPPED]))
-    with where.opened(*asked) as opened:
-        traces = [pipeline.search(cleaned, one, opened) for one in asked]
+    with where.opened_for_each(asked) as indexes:
+        traces = [pipeline.search(cleaned, *both) for both in zip(asked, indexes, strict=True)]
     print_output([one.as_json() for one in traces] if as_json else comparison_view(traces), as_json)
 
 
@@ -282,8 +284,9 @@ def comparison_view(traces: Sequence[Trace]) -> list[Part]:
         for trace in traces
         if not trace.results
     )
+    cautions = [part for trace in traces for part in trace.cautions]
     shared = Block(_shared(traces), style="bold")
-    return [shared, f"“{traces[0].question}”" if traces else "", table, *empty]
+    return [*cautions, shared, f"“{traces[0].question}”" if traces else "", table, *empty]
 
 
 def _shared(traces: Sequence[Trace]) -> str:

@@ -87,6 +87,7 @@ def evaluations_data(
 ) -> list[dict[str, Any]]:
     """The figures of every evaluation for JSON, with its missed questions under `missed`.
 
+    `index` is the one of the first; each of the others is asked about on the index that it was run on.
     `paired` compares it with the first evaluation by `measure`; the first has None. `warnings` are those that
     name the system, and those about the questions.
     """
@@ -101,7 +102,7 @@ def evaluations_data(
                 for warning in warned
                 if not warning.systems or one.pipeline.name in warning.systems
             ],
-            "missed": [miss._asdict() for miss in missed_questions(one, index)],
+            "missed": [miss._asdict() for miss in missed_questions(one, one.index or index)],
         }
         for one, verdict in zip(evaluations, verdicts, strict=True)
     ]

@@ -71,7 +71,7 @@ def _is_made_so(file: Path, indexing: Indexing) -> bool:
         return False
 
 
-def _existing(root: Path) -> list[Path]:
+def index_files(root: Path) -> list[Path]:
     """The index files of a memory in the cache folder: the workbench's own first."""
     own = default_index_path(root)
     variants = sorted(own.parent.glob(f"{glob.escape(own.stem)}{AS}*.sqlite"))
@@ -86,7 +86,7 @@ def file_to_make(root: Path, indexing: Indexing) -> Path:
     own = default_index_path(root, indexing.name)
     if not indexing.name or own.exists():
         return own
-    return next((one for one in _existing(root) if _is_made_so(one, indexing)), own)
+    return next((one for one in index_files(root) if _is_made_so(one, indexing)), own)
 
 
 def file_to_open(root: Path, indexing: Indexing | None = None) -> Path:
@@ -94,7 +94,7 @@ def file_to_open(root: Path, indexing: Indexing | None = None) -> Path:
 
     It is the one that is made so; else the workbench's own; else the first of the others.
     """
-    known = _existing(root)
+    known = index_files(root)
     if indexing is not None:
         own = default_index_path(root, indexing.name)
         for file in sorted(known, key=lambda one: one != own):

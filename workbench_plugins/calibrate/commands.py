@@ -76,7 +76,7 @@ def calibrate(
     asked = changes.pipeline(where.system(system))
     floored = with_floor(asked, on)
     labels = labelled(where.memory, questions)
-    with where.opened(asked) as opened, opened.snapshot():
+    with where.opened_telling(asked) as opened, opened.snapshot():
         check_targets(labels, opened.paths())
         index = CachedIndex(opened)
         (evaluation,) = evaluate(labels, [floored], index)

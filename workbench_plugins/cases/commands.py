@@ -110,7 +110,7 @@ def new(
         same_as=same_as,
         within=within,
     )
-    with where.opened(asked) as opened:
+    with where.opened_telling(asked) as opened:
         case = making.case_of(cleaned, asked, opened, expected, vectors=making.travelling(vectors))
         here = search(cleaned, asked, opened).paths()
     _save(case.with_changes(known_bug=known_bug, references=reference or []), out, overwrite)
@@ -193,7 +193,7 @@ def export(
         print_output("\n".join(f"No case: {name}, since {reason}." for name, reason in left_out.items()))
     else:
         pipeline = SystemOptions().pipeline(system)
-        with where.opened(pipeline) as opened:
+        with where.opened_telling(pipeline) as opened:
             case = making.case_of_questions(asked, pipeline, opened)
         _save(case, folder / f"questions{SUFFIX}", overwrite)
 

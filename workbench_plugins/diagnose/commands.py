@@ -214,7 +214,7 @@ def sweep(
     known_measure(measure)
     pipeline = changes.pipeline(system)
     asked = labelled(where.memory, questions)
-    with workers_at(cluster) as workers, where.opened(pipeline) as opened, opened.snapshot():
+    with workers_at(cluster) as workers, where.opened_telling(pipeline) as opened, opened.snapshot():
         check_targets(asked, opened.paths())
         found = run_sweep(pipeline, axes, asked, opened, one_at_a_time, workers).by(measure)
     if figure is not None:
@@ -257,6 +257,6 @@ def lint(
         found += lint_pair(pipeline, changes.pipeline(against))
     asked = [one.question for one in load_questions(questions).questions] if questions else []
     if memory is not None:
-        with IndexOptions(memory, index_file, re_embed).opened(pipeline) as opened:
+        with IndexOptions(memory, index_file, re_embed).opened_telling(pipeline) as opened:
             found += lint_on(pipeline, opened, asked)
     answer([one.as_json() for one in found] if as_json else found, as_json, yes=not found)

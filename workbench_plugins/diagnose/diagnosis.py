@@ -175,7 +175,7 @@ class Diagnosis(Tabular):
         more = [counted(len(some) - 1, f"other {noun}") for some, noun in self._some if len(some) > 1]
         found = [f"Found besides: {' and '.join(more)}."] if more else []
         answer = [Block(self.headline, style="bold"), *_lines([*parts, *found])]
-        return [*answer, *self.explanation.trace.cautions, *self.details()]
+        return [*self.explanation.trace.cautions, *answer, *self.details()]
 
     @property
     def _some(self) -> list[tuple[Sequence[object], str]]:

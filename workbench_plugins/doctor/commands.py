@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -29,7 +30,7 @@ from workbench.memory.addresses import SCHEME
 from workbench.memory.choices import index_home
 from workbench.memory.embedding.local import verified_model
 from workbench.memory.embedding.named import embedder_named
-from workbench.memory.index_files import default_index_path
+from workbench.memory.index_files import file_to_open, index_files
 from workbench.memory.opening import folder_of, open_index
 from workbench.memory.store.sqlite import location as builds
 from workbench.memory.store.sqlite.database import libraries
@@ -60,10 +61,10 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Check the installation and the index, or what a store holds. Exit code 1 if something is wrong."""
-    snapshot = None if store is None else held_at(store, index_file)
-    findings = (
-        examine(store or memory, index_file) if snapshot is None else examine_store(snapshot, notes, model)
-    )
+    snapshots = [] if store is None else held_at(store, index_file)
+    findings = [check for one in snapshots for check in examine_store(one, notes, model)]
+    if not snapshots:
+        findings = examine(store or memory, index_file)
     lines = (f"{'✓' if one.fine else '✗'} {one.what:<22} {one.description}" for one in findings)
     print_output([one.as_json() for one in findings] if as_json else "\n".join(lines), as_json)
     raise typer.Exit(0 if all(one.fine for one in findings) else 1)
@@ -104,19 +105,26 @@ class Check:
         }  # fmt: skip
 
 
-def held_at(store: str, index_path: Path | None = None) -> StoreSnapshot | None:
-    """What a store, or the index of a memory's folder, holds; None for the address of a server."""
+def held_at(store: str, index_path: Path | None = None) -> list[StoreSnapshot]:
+    """What a store holds, or each index of a memory's folder; nothing for the address of a server."""
     if SCHEME in store:
-        return None
+        return []
     path = Path(store).expanduser()
     if not path.exists():
         raise InputError(f"There is no {store}.", "Give a memory's folder or a store.")
     if path.is_dir() and not is_store(path):
-        index = index_path or default_index_path(path)
-        if not index.exists():
+        files = index_files(path) if index_path is None else [index_path]
+        if not any(one.exists() for one in files):
             raise InputError(f"{path} has no index.", f"Index it: workbench index {path}")
-        return replace(read_store(index), folder=path)
-    return read_store(path)
+        return [_index_of(path, one) for one in files]
+    return [read_store(path)]
+
+
+def _index_of(folder: Path, file: Path) -> StoreSnapshot:
+    """What an index of a folder holds. A damaged one cannot say of which folder it is; its repair does."""
+    snapshot = read_store(file)
+    repair = snapshot.repair.replace("workbench index FOLDER", f"workbench index {shlex.quote(str(folder))}")
+    return replace(snapshot, folder=folder, repair=repair)
 
 
 def examine_store(
@@ -182,7 +190,7 @@ def _memory(memory: str | os.PathLike[str], index_path: Path | None) -> str:
 
 
 def _index(memory: Path, index_path: Path | None) -> str:
-    snapshot = replace(read_store(index_path or default_index_path(memory)), folder=memory)
+    snapshot = replace(read_store(index_path or file_to_open(memory)), folder=memory)
     found = faults(snapshot)
     if found:
         first = f"{found[0].description}, {found[0].count:,}"

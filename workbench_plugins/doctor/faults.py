@@ -121,11 +121,10 @@ def facts(snapshot: StoreSnapshot) -> list[str]:
         return found
     part = sum(share < 1 for share in snapshot.shares)
     mean = sum(snapshot.shares) / len(snapshot.shares)
-    return [
-        *found,
-        f"The model has read {mean:.0%} of a chunk on average, and {counted(part, 'chunk')} only in part. To "
-        "read all: workbench index FOLDER --reading windowed --rebuild",
-    ]
+    of_release = " --as " in snapshot.repair
+    whole = snapshot.repair.replace(" --rebuild", " --reading windowed --rebuild")
+    share = f"The model has read {mean:.0%} of a chunk on average, and {counted(part, 'chunk')} only in part"
+    return [*found, f"{share}, as its release does" if of_release else f"{share}. To read all: {whole}"]
 
 
 NO_CHECKSUMS = (
@@ -153,7 +152,8 @@ def _files(snapshot: StoreSnapshot, folder: Path | None) -> Iterator[Fault]:
     lost = [snapshot.ids[row] for row, path in enumerate(snapshot.paths) if not path]
     if snapshot.hashes:
         yield from _fault(snapshot, "ghosts", "Chunks belong to no file", lost, len(snapshot.ids))
-    if folder is None or not folder.is_dir():
+    unread = snapshot.problems and not snapshot.ids  # so nothing is known about its files
+    if folder is None or not folder.is_dir() or unread:
         return
     there = _there(snapshot, folder)
     named = sorted(snapshot.hashes or {*filter(None, snapshot.paths)})
@@ -165,8 +165,8 @@ def _files(snapshot: StoreSnapshot, folder: Path | None) -> Iterator[Fault]:
     yield from _fault(
         snapshot, "ghosts", "Chunks are left of files that are gone", ghosts, len(snapshot.ids), repair
     )
-    unread = sorted(path for path in there - {*known} if (_text(folder, path) or "").strip())
-    yield from _fault(snapshot, "not indexed", "Files are not in the store", unread, len(there), repair)
+    missing = sorted(path for path in there - {*known} if (_text(folder, path) or "").strip())
+    yield from _fault(snapshot, "not indexed", "Files are not in the store", missing, len(there), repair)
     chunks: dict[str, list[str]] = {}
     for path, chunk in zip(snapshot.paths, snapshot.texts, strict=True):
         chunks.setdefault(path, []).append(chunk)

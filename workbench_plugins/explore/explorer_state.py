@@ -13,6 +13,7 @@ import traitlets
 
 from workbench.contracts import Index
 from workbench.errors import InputError, WorkbenchError, unknown_name
+from workbench.memory.beside import Indexes
 from workbench.records import Candidate, Fate, Trace
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.explain import Explanation, explain, formula_lines
@@ -26,7 +27,6 @@ from workbench.views.living.as_code import GIVEN
 from workbench.views.living.data import Chunks, trace_data
 from workbench.views.living.selection import Link, Selection
 from workbench.views.living.state import RefusedError, State, setting
-from workbench_plugins.explore.indexes import Indexes
 
 SIDES = ("left", "right")
 
@@ -156,7 +156,7 @@ class ExplorerState(State):
         """Searches with both systems, and explains the file's fate in each."""
         question = check_question(self.question)
         pipelines = [self._set(side) for side in SIDES]
-        indexes = [self.indexes.of(one) for one in pipelines]
+        indexes = [self.indexes.of(one.indexing) for one in pipelines]
         left, right = map(search, (question, question), pipelines, indexes)
         explanations = None
         if self.asked_for:

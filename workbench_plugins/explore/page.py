@@ -14,6 +14,7 @@ from workbench.errors import InputError
 from workbench.measure.evaluation import Evaluation, evaluate
 from workbench.measure.losses import losses_by_stage
 from workbench.measure.questions import Control, Question, QuestionSet, load_questions
+from workbench.memory.beside import Indexes
 from workbench.memory.files import replaced
 from workbench.memory.index import OpenIndex
 from workbench.retrieval.index_adapters import CachedIndex
@@ -23,7 +24,6 @@ from workbench.systems.catalogue import SYSTEMS, default_system
 from workbench.views.living.selection import Selection
 from workbench.views.widgets.threshold_state import ThresholdState
 from workbench_plugins.explore.explorer_state import SHIPPED_AND_FIXED, ExplorerState
-from workbench_plugins.explore.indexes import Indexes
 from workbench_plugins.explore.log import WORST, Asked, logged, worst_first
 
 WORD = re.compile(r"[^\W_][\w'’-]*")
@@ -139,7 +139,7 @@ class Desk:
 
     def _asked(self, system: Pipeline) -> CachedIndex:
         """The index of this system, with a cache of its answers."""
-        index = self.indexes.of(system)
+        index = self.indexes.of(system.indexing)
         return self._cached.setdefault(index.name, CachedIndex(index))
 
     @property

@@ -108,9 +108,9 @@ class RunOptions(IndexOptions):
                 "The text of the questions is not known, so no system can be asked.", "Add --topics FILE."
             )
         pipelines = [SystemOptions(self.limit).pipeline(one) for one in self.systems]
-        with self.opened(*pipelines) as opened:
-            index = CachedIndex(opened)
-            return [run_of(one, asked, index) for one in pipelines]
+        with self.opened_for_each(pipelines) as opened:
+            kept = {id(one): CachedIndex(one) for one in opened}
+            return [run_of(one, asked, kept[id(index)]) for one, index in zip(pipelines, opened, strict=True)]
 
 
 def import_(
@@ -193,7 +193,7 @@ def export(
     """Write what a system (by default openclaw-2026.2.13) returns as a run, with labels and questions."""
     asked = load_questions(questions)
     pipeline = SystemOptions(limit, min_score).pipeline(system)
-    with where.opened(pipeline) as opened:
+    with where.opened_telling(pipeline) as opened:
         made = run_of(pipeline, ids_of(asked), opened)
     write_run(made, out, force)
     if qrels:
@@ -286,7 +286,7 @@ def blame(
         print_error("With --memory FOLDER you also see where these documents stand in our legs.")
     else:
         pipeline = SystemOptions(limit).pipeline(system)
-        with IndexOptions(memory, index_file, re_embed).opened() as opened:
+        with IndexOptions(memory, index_file, re_embed).opened_telling(pipeline) as opened:
             found = comparing.missing_documents(run, truth, limit, opened, pipeline)
     answer(found, as_json, yes=not found)
 
@@ -328,7 +328,7 @@ def gate(
         raise InputError("There is nothing to compare with.", "Give --against FILE, or first --save FILE.")
     saved = read_json(against) if against else None
     asked, pipeline = load_questions(questions), changes.pipeline(where.system(system))
-    with where.opened(pipeline) as opened, opened.snapshot():
+    with where.opened_telling(pipeline) as opened, opened.snapshot():
         check_targets(asked, opened.paths())
         today = run_of(pipeline, ids_of(asked), opened)
         truth = truth_of_questions(asked)

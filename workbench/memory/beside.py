@@ -1,4 +1,4 @@
-"""The indexes of one memory: a system is searched in the one that is made as its release makes one."""
+"""The indexes of one folder, side by side: each system is searched in the one that its release would make."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from workbench.memory.choices import is_default_path
 from workbench.memory.files import memory_root
 from workbench.memory.index import MemoryIndex
 from workbench.memory.index_files import file_to_open
-from workbench.retrieval.pipeline import Pipeline
+from workbench.memory.sources import Indexing
 
 
 class Indexes:
@@ -25,11 +25,11 @@ class Indexes:
         self._root = root if root is not None and is_default_path(Path(base.name)) else None
         self._opened: dict[str, MemoryIndex] = {}
 
-    def of(self, pipeline: Pipeline) -> Index:
-        """The index for this system. Raises InputError or StorageError for one that cannot be opened."""
-        if self._root is None or pipeline.indexing is None:
+    def of(self, indexing: Indexing | None) -> Index:
+        """The index that is made so. Raises InputError or StorageError for one that cannot be opened."""
+        if self._root is None or indexing is None:
             return self.base
-        file = str(file_to_open(memory_root(self._root), pipeline.indexing))
+        file = str(file_to_open(memory_root(self._root), indexing))
         if file == self.base.name:
             return self.base
         if file not in self._opened:
