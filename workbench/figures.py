@@ -46,11 +46,17 @@ MOST_ROWS, MOST_POINTS = 500, 10_000
 NAME_COLUMNS = 26
 """The columns of a line of a name beside a bar; a longer name continues on the next line."""
 
+RANKED_COLUMNS = 20
+"""The columns of a line of a name at both sides of a figure of ranks."""
+
 TITLE_COLUMNS = 28
 """The columns of a line of an axis title, so that it fits a page of 400 pixels."""
 
-LINE, ROW = 19, 17
-"""Pixels of a line of text, and of the space around the bar of a row."""
+LINE, ROW, MODE_BAR = 19, 17, 28
+"""Pixels of a line of text, of the space around the bar of a row, and of plotly's buttons above a figure."""
+
+NO_BUTTONS = ["sendcharttocloud", "lasso2d", "select2d", "zoomin2d", "zoomout2d", "autoscale2d"]
+"""Buttons of plotly that a figure does not have: the first one sends it to a server of plotly's maker."""
 
 Interval = tuple[float, float, float]
 """A number with the ends of its interval."""
@@ -69,12 +75,19 @@ pio.templates["workbench"] = go.layout.Template(
         "colorway": list(COLOURS),
         "paper_bgcolor": CLEAR,
         "plot_bgcolor": CLEAR,
-        "margin": {"l": 8, "r": 12, "t": 16, "b": 8},
+        "margin": {"l": 8, "r": 12, "t": MODE_BAR, "b": 8},
         "xaxis": _axis,
         "yaxis": _axis,
-        "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"},
+        "legend": {
+            "orientation": "h",
+            "xref": "container",
+            "yref": "container",
+            "x": 0,
+            "y": 0,
+            "yanchor": "bottom",
+        },
         "hoverlabel": {"align": "left", "namelength": -1},
-        "modebar": {"bgcolor": CLEAR, "color": INK, "activecolor": BLUE},
+        "modebar": {"bgcolor": CLEAR, "color": INK, "activecolor": BLUE, "remove": NO_BUTTONS},
         "bargap": 0.3,
     }
 )
@@ -177,7 +190,7 @@ def _reference(figure: Figure, across: bool, at: float, label: str) -> None:
         figure.add_hline(at, annotation_position="top left", **about)
     else:
         figure.add_vline(at, annotation_position="top", **about)
-        figure.update_layout(margin_t=36)
+        figure.update_layout(margin_t=MODE_BAR + LINE)
 
 
 def _numbers(values: ArrayLike, columns: int = 0) -> Floats:
@@ -272,7 +285,7 @@ def _rows(words: str, numbers: Mapping[str, str], unit: str, bars_a_row: int = 1
     lines = [max(name.count("<br>") + 1, bars_a_row) for name in names]
     figure = _figure(
         words,
-        64 + LINE * title(unit).count("<br>") + sum(LINE * count + ROW for count in lines),
+        48 + MODE_BAR + LINE * title(unit).count("<br>") + sum(LINE * count + ROW for count in lines),
         showlegend=False,
     )
     ticks = list(range(len(names)))
@@ -360,7 +373,7 @@ def heat_map(
         shown = number(value) if len(across) <= MOST_CELLS and math.isfinite(value) else ""
         return f"{shown} {text(marks.get(pair, ''))}".strip()
 
-    figure = _figure(words, 110 + 34 * len(up))
+    figure = _figure(words, 94 + MODE_BAR + 34 * len(up))
     figure.add_heatmap(
         z=[[None if math.isnan(value) else value for value in row] for row in table],
         x=list(range(len(across))),
@@ -409,7 +422,8 @@ def ranks(orders: Mapping[str, Sequence[str]], watched: str | None = None) -> Fi
     if twice := [head for head, order in orders.items() if len(set(order)) < len(order)]:
         raise InputError(f"A name stands twice in {twice[0]!r}.", "Give each name one rank.")
     described = (f"{head}: " + ", ".join(order) for head, order in orders.items())
-    figure = _figure("; ".join(described), 120 + 36 * len(names), showlegend=False)
+    top = MODE_BAR + 2 * LINE  # the heads of the orders stand there
+    figure = _figure("; ".join(described), 76 + top + 36 * len(names), margin_t=top, showlegend=False)
     numbers = {head: {name: number for number, name in enumerate(order, 1)} for head, order in orders.items()}
     for name, colour in zip(names, cycle(COLOURS), strict=False):
         ranked = [numbers[head].get(name) for head in orders]
@@ -431,7 +445,7 @@ def ranks(orders: Mapping[str, Sequence[str]], watched: str | None = None) -> Fi
 
     def named(order: Sequence[str]) -> list[str]:
         """What stands beside the ranks of an order: the names that it has."""
-        return [folded(name) for name in order] + [""] * (len(names) - len(order))
+        return [folded(name, RANKED_COLUMNS) for name in order] + [""] * (len(names) - len(order))
 
     first, *_, last = [*orders.values()] * 2
     axis = {"range": [len(names) + 0.5, 0.5], "tickvals": every}
@@ -514,11 +528,10 @@ def _distributions(
     figure = _figure(
         f"{axis}. {'; '.join(_group_text(one, limit) for one in groups)}.{at}", 380, showlegend=True
     )
-    figure.update_layout(xaxis_title_text=title(axis), barmode="overlay")
+    figure.update_layout(xaxis_title_text=title(axis))
     _SHAPES[shape](figure, groups, limit)
     if limit is not None:
         _reference(figure, False, limit, number(limit))
-        figure.update_layout(legend_y=1.14, margin_t=76)
     return figure
 
 
@@ -563,17 +576,15 @@ def _histogram(figure: Figure, groups: Sequence[Group], limit: float | None) -> 
         counts = np.histogram(one.values, edges)[0].tolist()
         size = one.values.size
         spans = [f"{number(low)} to {number(high)}" for low, high in pairwise(edges)]
-        figure.add_bar(
-            x=edges[:-1].tolist(),
-            y=[100 * count / size for count in counts],
-            width=np.diff(edges).tolist(),
-            offset=0,
+        told = [f"{one.name}, {span}: {count} of {size}" for span, count in zip(spans, counts, strict=True)]
+        figure.add_scatter(
+            x=[edges[0], *edges.tolist()],
+            y=[0, *(100 * count / size for count in counts), 0],
             name=_counted(one, limit),
-            marker={"color": one.colour, "line_width": 0},
-            opacity=0.55,
-            hovertext=[
-                f"{one.name}, {span}: {count} of {size}" for span, count in zip(spans, counts, strict=True)
-            ],
+            mode="lines",
+            line={"color": one.colour, "shape": "hv", "width": 1.5},
+            fill="tozeroy",
+            hovertext=["", *told, ""],
             hoverinfo="text",
         )
     figure.update_layout(yaxis_title_text="% of the group", xaxis_range=_range(edges, limit))
@@ -677,7 +688,7 @@ def evidence(
     figure.update_layout(
         xaxis={"title_text": title("cosine of the vector leg"), "range": [-0.1, high]},
         yaxis={
-            "title_text": title("keyword relevance r / (1 + r)"), "range": [-0.1, 1.04],
+            "title_text": title("keyword relevance, r/(1 + r)"), "range": [-0.1, 1.04],
             "tickvals": [absent, 0, 0.25, 0.5, 0.75, 1],
             "ticktext": ["absent", "0", "0.25", "0.5", "0.75", "1"],
         },

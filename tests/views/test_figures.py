@@ -99,8 +99,7 @@ def test_odd_scores_have_a_picture(shape: str, right: object, other: object, thr
     shown = plots.scores(right, other, threshold=threshold, shape=shape)  # type: ignore[arg-type]
     low, high = shown.layout.xaxis.range
     for trace in shown.data:
-        width = trace.width[0] if shape == "histogram" else 0
-        assert low <= min(trace.x) + width
+        assert low <= min(trace.x)
         assert max(trace.x) <= high
     lines = [line.x0 for line in shown.layout.shapes]
     assert lines == ([threshold] if threshold is not None and np.isfinite(threshold) else [])
@@ -254,6 +253,44 @@ def test_no_script_of_a_name_runs_when_a_figure_is_drawn_and_pointed_at(
                 page.mouse.move(box["x"] + box["width"] * share / 20, box["y"] + box["height"] * share / 20)
             assert page.evaluate("window.ran ?? 0") == 0
             assert page.locator("img, a[href^=javascript]").count() == 0
+
+
+WORDS = ".legendtext, .annotation-text, .xtick text, .x2tick text, .ytick text, .y2tick text"
+OVERLAPS = """words => {
+  const bar = document.querySelector(".modebar-group").getBoundingClientRect();
+  const beside = (one) => one.left >= bar.right || one.right <= bar.left;
+  const over = (one) => !beside(one) && one.top < bar.bottom && one.bottom > bar.top;
+  return [...document.querySelectorAll(words)].filter((one) => over(one.getBoundingClientRect()))
+    .map((one) => one.textContent);
+}"""
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", [1280, 768, 400])
+def test_the_buttons_of_a_figure_cover_no_word_and_send_nothing(width: int, tmp_path: Path) -> None:
+    from docs.pictures import opened
+
+    drawn = [
+        *named_everywhere(),
+        *(plots.scores([0.1, 0.9], [0.5] * 3, [0.2], 0.9, shape) for shape in ("histogram", "ecdf", "strip")),  # type: ignore[arg-type]
+        plots.survival({"one": [3, 2], "another system": [3, 3]}, ["keyword leg", "returned"]),
+        plots.ranks({"keyword leg": ["a", "b"], "vector leg": ["b", "a"]}),
+        plots.bars({"one": 3, "two": 4}, "hits", reference=4),
+    ]
+    with opened() as page:
+        page.set_viewport_size({"width": width, "height": 700})
+        for number, one in enumerate(drawn):
+            path = tmp_path / f"{number}.html"
+            path.write_text(plotlyjs.figure_page("A figure", one.spec), encoding="utf-8")
+            page.goto(path.as_uri())
+            buttons = page.locator(".modebar-btn")
+            buttons.first.wait_for(state="attached")
+            assert page.evaluate(OVERLAPS, WORDS) == []
+            offered = buttons.evaluate_all("all => all.map((one) => one.dataset.title)")
+            assert offered[0] == "Download plot as a PNG"
+            assert not [name for name in offered if "Share" in name]
+            page.keyboard.press("Tab")
+            assert buttons.first.evaluate("one => one === document.activeElement")
 
 
 @needs_chromium
