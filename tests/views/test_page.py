@@ -224,6 +224,13 @@ def test_what_was_moved_is_searched_explained_and_forgotten_with_its_system(desk
         assert "floor.floor, " in refused.value.remedy
     with pytest.raises(InputError, match="no side 'middle'"):
         explorer.settings = {"moved": {"middle": {}}}
+    with pytest.raises(InputError, match="Nothing is moved on the left") as refused:
+        explorer.settings = {"moved": {"left": {}}}
+    assert "Leave left out, or move one of: " in refused.value.remedy
+    assert "floor.floor" in refused.value.remedy
+    for odd in (None, "0.2", True, [0.2], float("nan")):
+        with pytest.raises(InputError, match=r"floor\.floor (cannot be|takes a finite)"):
+            explorer.settings = {"moved": {"left": {"floor.floor": odd}}}
     with pytest.raises(InputError, match="moved cannot be"):
         explorer.settings = {"moved": 3}
     assert explorer.searched[0] == WORKAROUND

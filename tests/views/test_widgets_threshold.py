@@ -8,6 +8,7 @@ from contextlib import redirect_stdout
 from io import StringIO
 
 import ipywidgets
+import numpy as np
 import pytest
 
 from workbench.errors import InputError
@@ -108,6 +109,16 @@ def test_a_lab_stands_beside_widgets_of_ipywidgets_and_is_linked_to_them(
         ("min_score", 7, "min_score cannot be 7", "It goes from 0 to 1"),
         ("min_score", "high", "min_score cannot be 'high'", "It goes from 0 to 1"),
         ("min_scroe", 0.2, "no setting 'min_scroe'; the nearest are min_score", "It has system, question"),
+        ("min_score", True, "min_score cannot be True", "It goes from 0 to 1"),
+        ("min_score", np.True_, "min_score cannot be True", "It goes from 0 to 1"),
+        ("min_score", "0.2", "min_score cannot be '0.2'", "It goes from 0 to 1"),
+        ("min_score", None, "min_score cannot be None", "It goes from 0 to 1"),
+        ("min_score", np.nan, "min_score cannot be nan", "It goes from 0 to 1"),
+        ("chunk", b"a", "chunk cannot be b'a'", "Give a unicode string"),
+        ("moved", {"fusion.vector": "0.5"}, "fusion.vector cannot be '0.5'", "It is 0.7 now"),
+        ("moved", {"fusion.vector": True}, "fusion.vector cannot be True", "It is 0.7 now"),
+        ("moved", {"fusion.vector": None}, "fusion.vector cannot be None", "It is 0.7 now"),
+        ("moved", {"fusion.vector": [0.5]}, "fusion.vector cannot be [0.5]", "It is 0.7 now"),
         ("system", "openclaw", "system cannot be 'openclaw'", SHIPPED.name),
         ("moved", {"floor.nosuch": 1}, "no setting 'floor.nosuch'", "fusion.vector"),
         ("moved", {"": 1}, "no setting ''", "fusion.vector"),
@@ -123,6 +134,12 @@ def test_a_wrong_name_or_value_is_refused_with_what_is_allowed(
             assign()
         assert (problem in refused.value.problem, remedy in refused.value.remedy) == (True, True)
     assert lab.settings == before
+
+
+def test_a_number_of_numpy_is_taken_as_the_number(lab: ThresholdLab) -> None:
+    lab.settings = {"min_score": np.float64(0.25), "moved": {"limit.count": np.int64(3)}}
+    assert (lab.min_score, lab.moved) == (0.25, {"limit.count": 3})
+    assert json.loads(json.dumps(lab.settings)) == lab.settings
 
 
 def test_the_data_are_json_without_gaps(lab: ThresholdLab) -> None:

@@ -37,13 +37,28 @@ def with_settings(pipeline: Pipeline, settings: Sequence[str]) -> Pipeline:
 def with_values(pipeline: Pipeline, values: Mapping[str, Any]) -> Pipeline:
     """`pipeline` with each named parameter set to its value: `{"fusion.vector": 0.5}`.
 
-    Raises InputError as `with_settings` does; for an unknown name it lists those of the pipeline.
+    Raises InputError as `with_settings` does, and for a value of another kind, such as a number as text; for
+    an unknown name it lists those of the pipeline.
     """
-    known = [f"{stage.slot}.{name}" for stage in pipeline.stages for name in parameters(stage)]
-    for name in values:
+    known = every_setting(pipeline)
+    for name, value in values.items():
         if name not in known:
-            raise unknown_name("setting", str(name), known, f"{pipeline.name} has {', '.join(known)}.")
+            raise unknown_name("setting", str(name), list(known), f"{pipeline.name} has {', '.join(known)}.")
+        if _kind(value) is not _kind(known[name]):
+            raise InputError(f"{name} cannot be {value!r}.", f"It is {known[name]!r} now.")
     return with_settings(pipeline, as_settings(values))
+
+
+def every_setting(pipeline: Pipeline) -> dict[str, Any]:
+    """The parameters of all stages with their values, by the name of each as a setting: `fusion.vector`."""
+    return {
+        f"{stage.slot}.{name}": now for stage in pipeline.stages for name, now in parameters(stage).items()
+    }
+
+
+def _kind(value: Any) -> type:
+    """What a value can take the place of: every number is of one kind, and true and false are not numbers."""
+    return float if isinstance(value, int | float) and not isinstance(value, bool) else type(value)
 
 
 def as_settings(values: Mapping[str, Any]) -> list[str]:

@@ -20,7 +20,7 @@ from workbench.retrieval.explain import Explanation, explain, formula_lines
 from workbench.retrieval.formula_export import exported
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import check_question
-from workbench.retrieval.settings import as_settings, with_values
+from workbench.retrieval.settings import as_settings, every_setting, with_values
 from workbench.systems.catalogue import SYSTEMS, default_system
 from workbench.tables import ABSENT, Table
 from workbench.views.living.as_code import GIVEN
@@ -147,10 +147,18 @@ class ExplorerState(State):
         )
 
     def check(self, name: str) -> None:
-        """Settings can be moved on the two sides, and nowhere else."""
+        """Settings can be moved on the two sides, and nowhere else; a side that is named has one or more."""
         super().check(name)
-        if name == "moved" and (unknown := [side for side in self.moved if side not in SIDES]):
-            raise RefusedError(f"There is no side {unknown[0]!r}.", "Settings are moved on left or right.")
+        if name != "moved":
+            return
+        for side, moved in self.moved.items():
+            if side not in SIDES:
+                raise RefusedError(f"There is no side {side!r}.", "Settings are moved on left or right.")
+            if not moved:
+                known = ", ".join(every_setting(self.pipelines[getattr(self, side)]))
+                raise RefusedError(
+                    f"Nothing is moved on the {side}.", f"Leave {side} out, or move one of: {known}."
+                )
 
     def look(self) -> None:
         """Searches with both systems, and explains the file's fate in each."""

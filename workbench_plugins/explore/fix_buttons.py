@@ -24,7 +24,7 @@ def fix_button(fix: Fix, prices: Prices, side: str) -> dict[str, Any] | None:
             name, _, text = value.partition("=")
             if "." not in name:
                 return None  # another stage in a slot, which is no setting of the page
-            moved[name] = _number_or_word(text)
+            moved[name] = _value(text)
         elif option == "--system":
             system = value
     asked = "questions that the memory asks of itself" if prices.proxy else "labelled questions"
@@ -34,7 +34,10 @@ def fix_button(fix: Fix, prices: Prices, side: str) -> dict[str, Any] | None:
     return {"name": fix.as_set, "price": price, "side": side, "moved": moved, "system": system}
 
 
-def _number_or_word(text: str) -> float | str:
+def _value(text: str) -> float | str:
+    """The value that a setting has as text: true or false, a number, or a word."""
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
     try:
         return float(text)
     except ValueError:

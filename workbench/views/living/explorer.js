@@ -100,7 +100,7 @@ function explorer(data, model, el) {
   const twin = folded("table", () => table(rows()));
   const source = folded("copy as code", () => h("pre", { tabindex: 0 }, data.code));
   const sides = ["left", "right"].map((side, n) => {
-    const system = picker(side, data.groups, (name) => name !== state[side] && ask({ [side]: name, moved: { ...state.moved, [side]: {} } }));
+    const system = picker(side, data.groups, (name) => name !== state[side] && ask({ [side]: name }));
     const flow = pipelinePicture();
     const list = answerList((row) => {
       const chunk = data.sides[n].traces[0].ids[row];
@@ -111,7 +111,7 @@ function explorer(data, model, el) {
       return [...stepLines(data.sides[n].pipeline, sides[n].answer, row, movedOn(side)), path === data.target ? "" : explain];
     });
     const floor = h("div", {});
-    const reset = h("button", { onclick: () => ask({ moved: { ...state.moved, [side]: {} } }) }, "as shipped");
+    const reset = h("button", { onclick: () => ask({ moved: Object.fromEntries(Object.entries(state.moved).filter(([one]) => one !== side)) }) }, "as shipped");
     const more = h("details", { class: "wb-more" }, h("summary", {}, "more settings"), h("div", {}));
     const why = h("pre", { class: "wb-why-not", tabindex: 0, role: "group" });
     const reasons = h("details", { open: data.actions ? null : "" }, h("summary", {}, "why, or why not"), why);
@@ -130,13 +130,15 @@ function explorer(data, model, el) {
 
   function ask(next) {
     if (Object.entries(next).every(([name, value]) => JSON.stringify(state[name]) === JSON.stringify(value))) return;
-    Object.assign(state, next);
-    push(model, state);
-    if (next.chunk !== undefined) return draw();
-    if (alone()) {
+    if (next.chunk === undefined && alone()) {
+      question.set(state.question);
+      target.set(state.target);
       status.textContent = "A new question, another file and another system take Python: run the notebook's cells again, or ask `workbench explore`.";
       return;
     }
+    Object.assign(state, next);
+    push(model, state);
+    if (next.chunk !== undefined) return draw();
     root.setAttribute("aria-busy", "true");
     busy.hidden = false;
   }

@@ -47,6 +47,13 @@ def _refusing() -> Iterator[None]:
         raise RefusedError(error.problem, error.remedy) from error
 
 
+def plain(value: Any) -> Any:
+    """A value as a page can have it: the scalars of NumPy in it become Python's own."""
+    if isinstance(value, dict):
+        return {name: plain(one) for name, one in value.items()}
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def table_rows(table: Table) -> list[list[str]]:
     """A table for a page: its header and its rows."""
     return [list(table.header), *map(list, table.rows)]
@@ -196,9 +203,13 @@ class State(traitlets.HasTraits):
             raise
 
     def _put(self, name: str, value: Any) -> None:
+        value = plain(value)
+        is_number = isinstance(getattr(type(self), name), traitlets.Float)
         try:
             str(value).encode()
-            super().__setattr__(name, value.item() if isinstance(value, np.generic) else value)
+            if isinstance(value, bytes) or (is_number and isinstance(value, bool)):
+                raise traitlets.TraitError
+            super().__setattr__(name, value)
         except (traitlets.TraitError, OverflowError, UnicodeError):
             raise RefusedError(f"{name} cannot be {value!r}.", self.allowed(name)) from None
 

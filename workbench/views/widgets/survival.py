@@ -54,7 +54,11 @@ class SurvivalChart(Widget):
         super().__init__(systems=[one.pipeline.name for one in evaluations[:2]])
         self._by_system = {one.pipeline.name: one for one in evaluations}
         self._all = {one.system: one for one in survivals(evaluations, index)}
-        self.options = {"systems": list(self._all), "kind": [ALL, *evaluations[0].by_kind]}
+        asked = [one.question.question for one in evaluations[0].asked]
+        self.options = {
+            "systems": list(self._all), "kind": [ALL, *evaluations[0].by_kind],
+            "question": ["", *asked], "system": ["", *self._all],
+        }  # fmt: skip
         self.begin(link)
 
     def choice(self, changed: set[str]) -> dict[str, Any]:
@@ -121,7 +125,8 @@ class SurvivalChart(Widget):
     def wanted(self, chosen: Selection) -> Mapping[str, Any]:
         """The selected system too, and the question, to say where it loses its target."""
         more = [chosen.system] if chosen.system in self._all and chosen.system not in self.systems else []
-        return {"systems": [*self.systems, *more], "question": chosen.question}
+        known = chosen.question in self.options["question"]
+        return {"systems": [*self.systems, *more], "question": chosen.question if known else ""}
 
     @property
     def table(self) -> Table:
