@@ -2,8 +2,9 @@
 
 `python -m benchmarks.hostile [COUNT] [FIRST]` makes COUNT stores (300) from the number FIRST (0) on, gives
 each to the commands that read such a store, and prints what ended otherwise than with one sentence: with exit
-code 70, over 10 s of CPU, over 30 s by the clock, or over 1 GB. Each command is a process of its own, forked
-from this one. It needs Linux.
+code 70, over 10 s of CPU, over 30 s by the clock, or over 1 GB; what opened a file outside the store and the
+workbench, or a connection; and what printed a warning or a raw escape. Each command is a process of its own,
+forked from this one. It needs Linux.
 """
 
 from __future__ import annotations
@@ -17,13 +18,19 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from tests.security.forged_stores import DECOY, DECOY_NAME
 from tests.security.hostile_stores import ATTACKS, numbered
 
 COUNT = 300
 MOST_SECONDS, MOST_MEGABYTES = 10.0, 1_000.0
 CODES = (0, 1, 2, 3, 4, 10, 11, 12)
+
+
+REACHED = "REACHED FROM A STORE:"
+NEVER = ("Traceback", "Warning", "\x1b", "\u202e", "root:x:0", DECOY, REACHED)
+"""What no command prints: our own errors, escapes, and what is in a file outside of the store."""
 
 
 class Ended(NamedTuple):
@@ -41,8 +48,8 @@ class Ended(NamedTuple):
     @property
     def problem(self) -> str:
         """What is wrong with this end; empty if nothing is."""
-        if self.code not in CODES or "Traceback" in self.told:
-            return f"exit code {self.code}: {self.told.strip()[-400:]}"
+        if self.code not in CODES or any(one in self.told for one in NEVER):
+            return f"exit code {self.code}: {self.told.strip()[-400:]!r}"
         if self.cpu > MOST_SECONDS:
             return f"{self.cpu:.1f} s of CPU"
         return f"{self.megabytes:.0f} MB" if self.megabytes > MOST_MEGABYTES else ""
@@ -63,6 +70,7 @@ def ended(command: Sequence[str], log: Path, most: float = 3 * MOST_SECONDS) -> 
             io.TextIOWrapper(one, encoding="utf-8", write_through=True) for one in files
         )
         sys.argv = ["workbench", *command]
+        watched(log.parent)
         code = 70
         try:
             cli.main()
@@ -84,6 +92,23 @@ def ended(command: Sequence[str], log: Path, most: float = 3 * MOST_SECONDS) -> 
     told = log.read_text(encoding="utf-8", errors="replace")
     cpu = used.ru_utime + used.ru_stime
     return Ended(os.waitstatus_to_exitcode(status), seconds, cpu, used.ru_maxrss / 1024 - before, told)
+
+
+def watched(home: Path) -> None:
+    """Prints what this process opens elsewhere than below `home`, the workbench and Python, from now on."""
+    here = Path(__file__).parent.parent
+    ours = (home, here, here.resolve(), sys.prefix, sys.base_prefix, "/proc", "/usr", "/lib", "/sys", "/dev")
+    known = tuple(map(str, ours))
+
+    def look(event: str, given: tuple[Any, ...]) -> None:
+        if event == "socket.connect":
+            os.write(2, f"{REACHED} {given[1]}\n".encode())
+        if event == "open" and isinstance(given[0], str | bytes):
+            path = os.path.abspath(os.fsdecode(given[0]))
+            if not path.startswith(known) and "/" in os.fsdecode(given[0]):
+                os.write(2, f"{REACHED} {path!r}\n".encode())
+
+    sys.addaudithook(look)
 
 
 def resident() -> float:
@@ -131,6 +156,8 @@ def main(count: int = COUNT, first: int = 0) -> int:
                 worst_seconds = max(worst_seconds, got.seconds)
                 worst_cpu = max(worst_cpu, got.cpu)
                 worst_megabytes = max(worst_megabytes, got.megabytes)
+                if (store.parent / DECOY_NAME).read_text(encoding="utf-8") != DECOY:
+                    wrong.append(f"    {command[0]}: wrote to a file outside of the store")
                 if got.problem:
                     wrong.append(f"    {command[0]}: {got.problem}")
             if wrong:

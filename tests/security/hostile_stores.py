@@ -23,18 +23,10 @@ import sqlite_vec
 
 from tests.lab.doctor import stores
 from tests.lab.doctor.stores import Row
+from tests.security.forged_stores import FORGED, Point, databases, decoy, files, linked_outside
 
 TEXTS = {"tea.md": "Tea is in the pot.", "bike.md": "The bike has a flat.", "sea.md": "The sea is far."}
 SPARSE = 5_000_000_000
-DECOY = "what only a file outside of the store says"
-"""The text of the file that links lead to. No command prints it, and no attack writes to it."""
-
-
-class Point:
-    """What stands for the classes of other packages in a pickle."""
-
-    def __init__(self, **values: object) -> None:
-        vars(self).update(values)
 
 
 def _vectors() -> np.ndarray:
@@ -132,27 +124,8 @@ def sound(kind: str, place: Path) -> Path:
 Attack = Callable[[Path, random.Random], object]
 
 
-def _files(place: Path) -> list[Path]:
-    """The files of a store, in order; never a link, through which a change would leave the store."""
-    found = [place.resolve()] if place.is_file() else sorted(place.rglob("*"))
-    if place.is_file() and not found[0].is_relative_to(place.parent.resolve()):
-        raise ValueError(f"{place} leads to a file elsewhere, which no attack may change")
-    return [one for one in found if one.is_file() and not one.is_symlink()]
-
-
-def decoy(place: Path) -> Path:
-    """A file beside a store that no command may read or change."""
-    file = place.parent / "outside.txt"
-    file.write_text(DECOY, encoding="utf-8")
-    return file
-
-
-def _databases(place: Path) -> list[Path]:
-    return [one for one in _files(place) if one.read_bytes()[:6] == b"SQLite"]
-
-
 def _pick(place: Path, chance: random.Random) -> Path:
-    return chance.choice(_files(place))
+    return chance.choice(files(place))
 
 
 def flipped(place: Path, chance: random.Random) -> None:
@@ -190,7 +163,7 @@ def pipe(place: Path, chance: random.Random) -> None:
 
 
 def pipe_beside(place: Path, chance: random.Random) -> None:
-    file = chance.choice(_databases(place) or _files(place))
+    file = chance.choice(databases(place) or files(place))
     for end in ("-wal", "-shm", "-journal"):
         file.with_name(file.name + end).unlink(missing_ok=True)
     os.mkfifo(file.with_name(file.name + chance.choice(("-wal", "-shm", "-journal"))))
@@ -215,10 +188,7 @@ def socket_instead(place: Path, chance: random.Random) -> None:
 
 
 def linked(place: Path, chance: random.Random) -> None:
-    file = _pick(place, chance)
-    file.unlink()
-    outside = decoy(place)
-    file.symlink_to(chance.choice((outside, file.name, outside.parent, outside.with_name("nothing"))))
+    linked_outside(_pick(place, chance), place, chance)
 
 
 NUMBERS = (0, 1, -1, 2**31 - 1, 2**31, 10**9, 2**40, 2**62, 2**63 - 1)
@@ -268,12 +238,12 @@ ODD_POINTS = [
 
 def pickled(place: Path, chance: random.Random) -> None:
     """Another pickle in place of one, or of a point."""
-    known = [one for one in _files(place) if one.suffix in (".pkl", ".pickle")]
+    known = [one for one in files(place) if one.suffix in (".pkl", ".pickle")]
     content = chance.choice(PICKLES)
     if known:
         known[0].write_bytes(content)
         return
-    for file in _databases(place):
+    for file in databases(place):
         db = apsw.Connection(str(file))
         if db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'points'").fetchall():
             content = chance.choice([*PICKLES, *(pickle.dumps(Point(**one)) for one in ODD_POINTS)])
@@ -297,10 +267,10 @@ JSONS += ['{"heads": 5}', '{"a": 1e999, "dimensions": -1}', '{"collections": []}
 
 def settings(place: Path, chance: random.Random) -> None:
     """Another JSON in a file or in the table of what a store says of itself."""
-    for file in _files(place):
+    for file in files(place):
         if file.suffix == ".json":
             file.write_text(chance.choice(JSONS), encoding="utf-8", errors="surrogatepass")
-    for file in _databases(place):
+    for file in databases(place):
         db = _opened(file)
         if db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'meta'").fetchall():
             keys = [key for (key,) in db.execute("SELECT key FROM meta")]
@@ -346,7 +316,7 @@ VALUES = (
 
 def typed(place: Path, chance: random.Random) -> None:
     """Another value in one column of one table."""
-    for file in _databases(place):
+    for file in databases(place):
         db = _opened(file)
         with suppress(apsw.Error):
             table = chance.choice(_tables(db))
@@ -366,7 +336,7 @@ VIEWS = (
 
 def view(place: Path, chance: random.Random) -> None:
     """A view in place of a table."""
-    for file in _databases(place):
+    for file in databases(place):
         db = _opened(file)
         with suppress(apsw.Error):
             table = chance.choice(_tables(db))
@@ -380,7 +350,7 @@ def view(place: Path, chance: random.Random) -> None:
 
 def content_in_a_view(place: Path, chance: random.Random) -> None:
     """Full-text tables whose content is a view that does not end."""
-    for file in _databases(place):
+    for file in databases(place):
         db = _opened(file)
         for name, sql in db.execute("SELECT name, sql FROM sqlite_schema WHERE sql LIKE '%fts5%'").fetchall():
             with suppress(apsw.Error, ValueError):
@@ -396,7 +366,7 @@ def content_in_a_view(place: Path, chance: random.Random) -> None:
 
 
 def dropped(place: Path, chance: random.Random) -> None:
-    for file in _databases(place):
+    for file in databases(place):
         db = _opened(file)
         with suppress(apsw.Error):
             db.execute(f'DROP TABLE "{chance.choice(_tables(db))}"')
@@ -405,7 +375,7 @@ def dropped(place: Path, chance: random.Random) -> None:
 
 def schema(place: Path, chance: random.Random) -> None:
     """Other words in the schema itself."""
-    for file in _databases(place):
+    for file in databases(place):
         db = _opened(file)
         db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
         db.execute("PRAGMA writable_schema = 1")
@@ -416,7 +386,7 @@ def schema(place: Path, chance: random.Random) -> None:
 
 
 def many_rows(place: Path, chance: random.Random) -> None:
-    for file in _databases(place):
+    for file in databases(place):
         db = _opened(file)
         with suppress(apsw.Error):
             table = chance.choice(_tables(db))
@@ -449,7 +419,7 @@ ATTACKS: dict[str, Attack] = {
         header, pickled, settings, typed, view, content_in_a_view, dropped, schema, many_rows, emptied,
         crowded,
     )
-}  # fmt: skip
+} | FORGED  # fmt: skip
 
 
 def numbered(number: int, sounds: Path, place: Path) -> tuple[str, str, Path]:
@@ -465,5 +435,6 @@ def numbered(number: int, sounds: Path, place: Path) -> tuple[str, str, Path]:
     shutil.copytree(sounds / kind, place, symlinks=True)
     name = {"ours": "index.sqlite", "openclaw": "main.sqlite", "basic-memory": "memory.db"}.get(kind, kind)
     store = place / name
+    decoy(store)
     ATTACKS[attack](store, chance)
     return kind, attack, store

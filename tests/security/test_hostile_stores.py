@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +14,11 @@ import pytest
 
 from benchmarks.hostile import commands, ended, prepared
 from tests.commands import Run
+from tests.security.forged_stores import DECOY, decoy, nested
 from tests.security.hostile_stores import ATTACKS, KINDS, numbered, sound
 from workbench.errors import InputError
-from workbench.memory.guard import bounded_memory, check_plain, guarded
+from workbench.memory import guard
+from workbench.memory.guard import bounded_memory, check_plain, guarded, read_apart
 from workbench_plugins.doctor.faults import facts
 from workbench_plugins.doctor.store_snapshot import read_store
 
@@ -44,7 +49,10 @@ def test_the_folder_that_only_a_store_names_is_said_and_is_in_no_command(run: Ru
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is bounded on Linux alone")
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_a_hostile_store_ends_in_one_sentence(tmp_path: Path, sounds: Path, attack: str) -> None:
+def test_a_hostile_store_ends_in_one_sentence(
+    tmp_path: Path, sounds: Path, attack: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
     prepared()
     at = list(ATTACKS).index(attack)
     chosen = at * len(KINDS) + at % len(KINDS)  # every kind in turn
@@ -55,9 +63,55 @@ def test_a_hostile_store_ends_in_one_sentence(tmp_path: Path, sounds: Path, atta
         assert got.problem == "", (kind, command, got)
 
 
-def test_what_is_no_plain_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
-    import os
+@pytest.mark.skipif(sys.platform != "linux", reason="the reader is a process of its own on Linux alone")
+def test_a_reader_that_hangs_or_crashes_ends_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard, "LEAST_SECONDS", 0.5)
+    (tmp_path / "file").write_bytes(b"x")
 
+    def endless() -> None:
+        hash(nested(60))  # looks at no clock and at no signal
+
+    with pytest.raises(InputError, match="takes too long to read"):
+        read_apart(tmp_path / "file", "x", endless)
+    with pytest.raises(InputError, match="takes too long to read"):
+        read_apart(tmp_path / "file", "x", lambda: time.sleep(600))
+    with pytest.raises(InputError, match=r"its reader stopped \(SIGSEGV\)"):
+        read_apart(tmp_path / "file", "x", lambda: os.kill(os.getpid(), signal.SIGSEGV))
+    with pytest.raises(InputError, match="cannot be read: boom"):
+        read_apart(tmp_path / "file", "x", _boom)
+    assert read_apart(tmp_path / "file", "x", lambda: {"a": 1}) == {"a": 1}
+    assert read_apart(tmp_path / "file", "x", lambda: None) is None
+
+
+@pytest.mark.parametrize("end", ["-wal", "-journal", "-shm", ".lock", ".words"])
+def test_no_link_beside_an_index_is_written_through_and_a_rebuild_mends_it(
+    run: Run, tmp_path: Path, end: str
+) -> None:
+    store = sound("ours", tmp_path / "ours")
+    outside, notes = decoy(store), store.parent / "notes"
+    base = store if end[0] == "." else store.resolve()
+    name = base.with_name(base.name + end)
+    name.unlink(missing_ok=True)
+    name.symlink_to(outside)
+    asked = ("search", "tea", "-m", notes, "--index", store, "-s", "recommended")
+    first = run(*asked)
+    assert (first.code == 0) == (end[0] == "."), first
+    again = run("index", notes, "--index", store, "--rebuild")
+    assert outside.read_text(encoding="utf-8") == DECOY
+    if end == ".lock":
+        assert (again.code, "symbolic links" in again.err) == (3, True), again
+        return
+    assert again.code == 0, again
+    assert run(*asked).code == 0
+
+
+def _boom() -> None:
+    raise SystemError("boom")
+
+
+def test_what_is_no_plain_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("nothing")
     for place in (tmp_path, tmp_path / "pipe"):

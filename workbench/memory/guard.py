@@ -2,38 +2,110 @@
 
 Such a store is data: a reader takes plain files alone, a bounded time and a bounded memory, and gives one
 sentence for whatever is wrong with it. A header that speaks of a billion vectors, a pickle of 13 bytes that
-asks for four gigabytes, and a named pipe in place of a file are each such a sentence.
+asks for four gigabytes, and a named pipe in place of a file are each such a sentence. On Linux the reader is
+a process of its own: a pickle whose keys take a year to hash, or a crash in a library, ends that process.
 """
 
 from __future__ import annotations
 
+import faulthandler
+import multiprocessing
 import os
 import pickle
+import signal
 import stat
 import struct
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any, TypeVar
 
 import apsw
 
 from workbench.errors import InputError
+
+Found = TypeVar("Found")
 
 LEAST_BYTES = 500_000_000
 BYTES_A_BYTE = 4
 """The memory that reading may take: as much for any store, and so much for each of its bytes on the disk."""
 LEAST_SECONDS, BYTES_A_SECOND = 6.0, 4_000_000
 """The time that queries may take: as much for any store, and a second for so many bytes on the disk."""
+WAITS = 5
+"""A reader that waits is given up after so many times the time that it may compute."""
 LONGEST_VALUE = 100_000_000
 """Bytes of one value in a SQLite file."""
 MOST_FILES = 20_000
 
 WRONG = (
-    ArithmeticError, AttributeError, EOFError, ImportError, LookupError, MemoryError, OSError, RecursionError,
-    TypeError, ValueError, apsw.Error, pickle.PickleError, struct.error,
+    ArithmeticError, AttributeError, BufferError, EOFError, ImportError, LookupError, MemoryError, OSError,
+    RuntimeError, SystemError, TypeError, ValueError, apsw.Error, pickle.PickleError, struct.error,
 )  # fmt: skip
 """What the content of a foreign file makes a reader raise."""
+
+
+def read_apart(path: Path, remedy: str, read: Callable[[], Found]) -> Found:
+    """What `read` makes of a store, within the bounds. The result is copied from process to process.
+
+    Elsewhere than on Linux it is read in this process, where the time of queries alone is bounded. Raises
+    InputError, with the remedy, for whatever is wrong with the store.
+    """
+    if sys.platform != "linux":
+        with guarded(path, remedy):
+            return read()
+    with guarded(path, remedy):
+        seconds = seconds_for(check_plain(path))
+    processes = multiprocessing.get_context("fork")
+    here, there = processes.Pipe(duplex=False)
+    reader = processes.Process(target=_send, args=(there, seconds, lambda: _outcome(path, remedy, read)))
+    reader.start()
+    there.close()
+    try:
+        found, error = here.recv() if here.poll(WAITS * seconds) else (None, None)
+    except EOFError:
+        found, error = None, None
+        reader.join()
+    finally:
+        reader.kill()
+        reader.join()
+        here.close()
+    if error is not None:
+        raise error
+    if found is None:
+        raise InputError(f"The store {path} {_ended(reader.exitcode)}.", remedy)
+    value: Found = found[0]
+    return value
+
+
+def _send(there: Connection, seconds: float, outcome: Callable[[], Any]) -> None:
+    """The reader's process: sends what it has read, or the error."""
+    import resource
+
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # neither Ctrl-C nor a crash prints a word
+    faulthandler.disable()
+    most = int(seconds) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (most, most))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    there.send_bytes(outcome())
+
+
+def _outcome(path: Path, remedy: str, read: Callable[[], Any]) -> bytes:
+    """What has been read in a list, and the error: one of both is None."""
+    try:
+        with guarded(path, remedy):
+            return pickle.dumps(([read()], None))
+    except Exception as error:  # raised again where the store was asked for
+        return pickle.dumps((None, error))
+
+
+def _ended(code: int | None) -> str:
+    """How the reader's process ended, if it has sent nothing."""
+    if code in (None, -signal.SIGKILL, -signal.SIGXCPU):
+        return "takes too long to read"
+    return f"cannot be read: its reader stopped ({signal.Signals(-code).name if code and code < 0 else code})"
 
 
 @contextmanager
@@ -102,10 +174,14 @@ def bounded_memory(more: int) -> Iterator[None]:
 
 def bound_queries(db: apsw.Connection, path: Path) -> None:
     """Bounds the time and the values of the queries of a SQLite file; SQLite then gives an InterruptError."""
-    info = os.stat(path)
-    ends = time.monotonic() + LEAST_SECONDS + info.st_blocks * 512 / BYTES_A_SECOND
+    ends = time.monotonic() + seconds_for(os.stat(path).st_blocks * 512)
     db.limit(apsw.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
     db.set_progress_handler(_late(ends), 20_000)
+
+
+def seconds_for(size: int) -> float:
+    """The seconds that reading a store of so many bytes may take."""
+    return LEAST_SECONDS + size / BYTES_A_SECOND
 
 
 def _late(ends: float) -> Callable[[], bool]:
@@ -113,9 +189,10 @@ def _late(ends: float) -> Callable[[], bool]:
 
 
 def check_tables(db: apsw.Connection, *names: str, virtual: bool = False) -> None:
-    """Raises ValueError unless each of these names is a table of its own.
+    """Raises ValueError unless each of these names is a table of its own, without computed columns.
 
-    A view runs a query whenever it is read, as does a full-text table with its content in a view.
+    A view runs a query whenever it is read, as does a full-text table with its content in a view, and a
+    computed column its expression.
     """
     for name in names:
         rows = db.execute("SELECT type, sql FROM sqlite_schema WHERE name = ?", (name,)).fetchall()
@@ -125,3 +202,12 @@ def check_tables(db: apsw.Connection, *names: str, virtual: bool = False) -> Non
         elsewhere = is_virtual and "CONTENT=" in begins.replace(" ", "")
         if len(rows) != 1 or kind != "table" or elsewhere or is_virtual != virtual:
             raise ValueError(f"{name} is no {'full-text table' if virtual else 'table'} of its own")
+        if db.execute(COMPUTED, {"name": name, "inner": f"{name}_"}).fetchall():
+            raise ValueError(f"{name} has a computed column or a view in it")
+
+
+COMPUTED = """
+    SELECT 1 FROM sqlite_schema AS made LEFT JOIN pragma_table_xinfo(made.name) AS has
+    WHERE (made.name = :name OR substr(made.name, 1, length(:inner)) = :inner) AND made.type <> 'index'
+        AND (made.type <> 'table' OR has.hidden > 1)
+"""

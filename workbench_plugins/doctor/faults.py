@@ -50,6 +50,8 @@ NEAR = 10_000
 """A line of a chunk is first looked for so many characters before the last one: chunks overlap."""
 LONG = 600
 """Texts up to so many characters are read whole by every model, so their vectors can be compared."""
+WHOLE = 8_000
+"""Texts of more characters are not embedded again."""
 COPIES = 3
 """So many copies of one text fill half of an answer of six."""
 UNIT = 1e-3
@@ -102,7 +104,8 @@ def faults(
         _full_text(snapshot),
         _copies(snapshot),
     )
-    every = [fault for check in checks for fault in check]
+    with np.errstate(all="ignore"):  # a vector can have any numbers
+        every = [fault for check in checks for fault in check]
     return [one for one in every if only in one.which] if only else every
 
 
@@ -283,7 +286,8 @@ def _again(snapshot: StoreSnapshot, embedder: Embedder | None, named: bool, only
         return
     sample = _sample(snapshot, rows, units)
     if only:
-        own = [n for n, row in enumerate(rows) if snapshot.paths[row] == only and snapshot.texts[row].strip()]
+        there = [n for n, row in enumerate(rows) if snapshot.paths[row] == only]
+        own = [n for n in there if len(snapshot.texts[rows[n]]) <= WHOLE and snapshot.texts[rows[n]].strip()]
         # The shortest ones: what a model reads of a text is most of what an explanation costs.
         few = [sorted(some, key=lambda n: len(snapshot.texts[rows[n]]))[:FEW] for some in (sample, own)]
         sample = sorted({*few[0], *few[1]})
@@ -314,9 +318,9 @@ def _again(snapshot: StoreSnapshot, embedder: Embedder | None, named: bool, only
 
 def _sample(snapshot: StoreSnapshot, rows: Rows, units: Vectors) -> list[int]:
     """Places of `rows`: some spread evenly, and those whose vectors are farthest from the mean of all."""
-    whole = snapshot.kind == "ours"
-    able = [number for number, row in enumerate(rows) if snapshot.texts[row].strip()]
-    short = able if whole else [number for number in able if len(snapshot.texts[rows[number]]) <= LONG]
+    most = WHOLE if snapshot.kind == "ours" else LONG
+    lengths = [len(snapshot.texts[row]) for row in rows]
+    short = [n for n, row in enumerate(rows) if lengths[n] <= most and snapshot.texts[row].strip()]
     if not short:
         return []
     even = short[:: max(1, -(-len(short) // SAMPLED))]

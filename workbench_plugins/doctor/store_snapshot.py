@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 from workbench.errors import InputError
 from workbench.memory.embedding.local import unit
 from workbench.memory.files import SOURCE, FileRules, open_named
-from workbench.memory.guard import bound_queries, check_tables, guarded
+from workbench.memory.guard import bound_queries, check_tables, read_apart
 from workbench.memory.index_files import default_index_path
-from workbench.memory.sources import is_sound
+from workbench.memory.sources import is_sound, whole_characters
 from workbench.memory.store.contract import rebuild_command
 from workbench.memory.store.sqlite.database import (
     CHECKSUM_BYTES,
@@ -86,16 +86,22 @@ def read_store(path: Path) -> StoreSnapshot:
     if not path.exists():
         raise InputError(f"There is no index at {path}.", "Make one: workbench index FOLDER")
     readers = FOLDERS if path.is_dir() else FILES
-    with guarded(path, "Close the program that uses it, or update the workbench."):
-        found = next((snapshot for read in readers if (snapshot := read(path)) is not None), None)
-        unread = [] if found is None or path.is_dir() else log_problems(path)
+    remedy = "Close the program that uses it, or update the workbench."
+    found = read_apart(path, remedy, lambda: _found(path, readers))
     if found is None:
         raise InputError(
             f"{path} is no store that the doctor knows.",
             "Give a memory's folder, an index, OpenClaw's or Basic Memory's SQLite file, or a folder of "
             "Qdrant, Chroma or FAISS.",
         )
-    return replace(found, problems=[*found.problems, *unread])
+    return found
+
+
+def _found(path: Path, readers: Iterable[Callable[[Path], StoreSnapshot | None]]) -> StoreSnapshot | None:
+    with np.errstate(all="ignore"):  # a vector can have any numbers
+        found = next((snapshot for read in readers if (snapshot := read(path)) is not None), None)
+    unread = [] if found is None or path.is_dir() else log_problems(path)
+    return replace(found, problems=[*found.problems, *unread]) if found else None
 
 
 def is_store(folder: Path) -> bool:
@@ -167,7 +173,7 @@ def _checked(row: Sequence[Any]) -> tuple[str, str, str, Vectors]:
     if not all(isinstance(value, str | int | None) for value in (one, path, text)) or vector.ndim != 1:
         kinds = ", ".join(type(value).__name__ for value in (one, path, text))
         raise ValueError(f"a row has values of the types {kinds}")
-    return str(one), str(path or ""), str("" if text is None else text), vector
+    return str(one), str(path or ""), whole_characters(str("" if text is None else text)), vector
 
 
 def _texts(rows: Iterable[tuple[Any, Any]]) -> dict[str, str]:

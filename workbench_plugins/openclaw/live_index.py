@@ -313,7 +313,8 @@ class LiveStore:
     def _check_own(self, *names: str, virtual: bool = False) -> None:
         """Raises InputError for a view, and for a table that another one holds."""
         try:
-            check_tables(self._now.db, *names, virtual=virtual)
+            with self._plain_errors():
+                check_tables(self._now.db, *names, virtual=virtual)
         except ValueError as error:
             raise self._unknown(str(error)) from None
 

@@ -19,6 +19,7 @@ import apsw.sqlite_extra
 import sqlite_vec
 
 from workbench.errors import InputError
+from workbench.memory.files import open_named
 from workbench.memory.guard import check_plain
 from workbench.memory.store.contract import (
     DiskFullError,
@@ -107,7 +108,7 @@ def wrong_checksum(error: apsw.Error) -> bool:
 
 def is_marked(path: Path) -> bool:
     """Whether the bytes of a file say that it is an index, also where SQLite cannot read them."""
-    with path.open("rb") as file:
+    with open_named(path) as file:
         return file.read(72)[68:] == APPLICATION_ID.to_bytes(4, "big")
 
 
@@ -194,10 +195,7 @@ def connect_existing(path: Path) -> apsw.Connection:
     To read a WAL database takes a -shm file beside it. Where none can be made, for want of permission or of
     room, a database without a -wal is read as one that nobody changes; open it anew for every few reads.
     """
-    try:
-        check_plain(path)
-    except ValueError as error:  # SQLite would wait for a named pipe beside the file
-        raise damaged(path, str(error)) from None
+    check_beside(path)
     real = path.resolve()
     may_write = os.access(real, os.W_OK) and os.access(real.parent, os.W_OK)
     if may_write or _has_wal(real):
@@ -207,6 +205,14 @@ def connect_existing(path: Path) -> apsw.Connection:
         db.close()
     frozen = f"{real.as_uri()}?immutable=1"
     return _connect(path, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, frozen)
+
+
+def check_beside(path: Path) -> None:
+    """Raises DamagedError for anything but plain files beside a database: SQLite would wait for a pipe."""
+    try:
+        check_plain(path)
+    except ValueError as error:
+        raise damaged(path, str(error)) from None
 
 
 def _has_wal(real: Path) -> bool:

@@ -537,6 +537,7 @@ class Store(IndexStore):
     @contextmanager
     def _attached(self, file: Path) -> Iterator[Settings | None]:
         """Another index file as `other`, and its settings; None if it has another schema."""
+        database.check_beside(file)
         with plain_errors(file):
             self.db.execute("ATTACH ? AS other", (str(file),))
             try:
