@@ -1,10 +1,11 @@
 """Flips single bits in each kind of file of an index, and looks for a wrong answer that nobody is told of.
 
-`python -m benchmarks.flips [COUNT] [KIND]` flips COUNT (200) random bits, one at a time, in each kind: the
-database, its first page, its pages of vectors, its -wal with the last sync in it, the file of words, and the
--wal of that. After each flip two systems answer eight questions and the doctor reads the index. An answer is
-right, or it is the sentence of a damaged index with the command that mends it, or it says which files the
-index has not read. Anything else is printed, and the exit code is 1.
+`python -m benchmarks.flips [COUNT] [KIND] [SEED]` flips COUNT (200) random bits, one at a time, in each kind
+(or in KIND, unless it is `all`), chosen with SEED (11): the database, its first page, its pages of vectors,
+its -wal with the last sync in it, the file of words, and the -wal of that. After each flip two systems answer
+eight questions and the doctor reads the index. An answer is right, or it is the sentence of a damaged index
+with the command that mends it, or it says which files the index has not read. Anything else is printed, and
+the exit code is 1.
 """
 
 from __future__ import annotations
@@ -181,9 +182,9 @@ def tried(state: State, right: list[str], embedder: LocalEmbedder) -> str:
     return f"{searched}, {told}"
 
 
-def main(count: int = COUNT, only: str = "") -> int:
+def main(count: int = COUNT, only: str = "all", seed: int = 11) -> int:
     """Prints how the flips of each kind ended, or of one kind."""
-    chance, wrong, embedder = random.Random(11), 0, LocalEmbedder()
+    chance, wrong, embedder = random.Random(seed), 0, LocalEmbedder()
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         os.environ["WORKBENCH_HOME"] = str(home / "home")
@@ -196,7 +197,7 @@ def main(count: int = COUNT, only: str = "") -> int:
             ("words", rest, lambda one: one.words, anywhere),
             ("-wal of words", later, lambda one: one.words.with_name(f"{one.words.name}-wal"), anywhere),
         ]
-        for name, sound, file_of, place_in in [one for one in kinds if only in ("", one[0])]:
+        for name, sound, file_of, place_in in [one for one in kinds if only in ("all", one[0])]:
             ends: Counter[str] = Counter()
             right: list[str] = []
             for number in range(-1, count):
@@ -222,4 +223,4 @@ def main(count: int = COUNT, only: str = "") -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(*map(int, sys.argv[1:2]), *sys.argv[2:]))
+    raise SystemExit(main(*map(int, sys.argv[1:2]), *sys.argv[2:3], *map(int, sys.argv[3:4])))

@@ -72,8 +72,14 @@ def not_there(name: str, error: ModuleNotFoundError, extra: str = "") -> Excepti
             f"{name} needs {FEATURES}/{inside.partition('.')[0]}, which is not there.",
             f"Install the whole package, with the folder {FEATURES}.",
         )
-    remedy = install_extra(extra) if extra else f"Install it: pip install {error.name}"
-    return InputError(f"{name} needs the package {error.name}, which is not installed.", remedy)
+    if extra:
+        remedy = install_extra(extra)
+        return InputError(f"{name} needs the package {error.name}, which is not installed.", remedy)
+    # A package is often not called as its module is, and then somebody else may own the module's name.
+    return InputError(
+        f"{name} needs the Python module {error.name}, which is not installed.",
+        f"Install the package that has it; the documentation of {name} names it.",
+    )
 
 
 def _rows_of_features(kind: str) -> dict[str, str]:

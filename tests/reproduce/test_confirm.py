@@ -103,11 +103,26 @@ def test_an_install_that_succeeds_is_there_once(
         "2026",
         "1.0 --x",
         "1.0\n",
+        "\uff12\uff10\uff12\uff16.9.6",
+        "\u0662\u0660\u0662\u0666.\u0669.\u0666",
+        "2026\uff0e9.6",
+        "2026.9.6\u2028",
+        "2026.9.6+build.1",
+        "v2026.9.6",
+        "^2026.9.6",
+        "2026.9.6 || 1.0.0",
+        "2026.9.6-beta",
+        "2026.9.6-beta.1@npm:evil",
+        "2026.9.6\0",
+        "2026.9.6;id",
+        " 2026.9.6",
+        "-g2026.9.6",
+        "--registry=http://host",
     ],
 )
 @pytest.mark.parametrize("case", ["openclaw-16021", "basic-memory-577"])
 def test_a_release_is_a_version_and_nothing_else(cache: Path, run: Run, case: str, release: str) -> None:
-    refused = run("case", "confirm", CASES / f"{case}.case.yaml", "--release", release, "--yes")
+    refused = run("case", "confirm", CASES / f"{case}.case.yaml", f"--release={release}", "--yes")
     assert (refused.code, refused.out, "is no version of" in refused.err) == (2, "", True)
     assert not cache.exists()
 

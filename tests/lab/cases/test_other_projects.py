@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -50,6 +51,46 @@ def test_a_test_for_pytest_imports_nothing_of_ours_and_is_python(
     compile(text, project, "exec")
     assert "import workbench" not in text
     assert "from workbench" not in text
+
+
+PACKAGES = {
+    *("pytest", "vitest", "langchain-classic", "langchain-community", "rank-bm25", "llama-index-core"),
+    *("llama-index-retrievers-bm25", "mem0ai", "basic-memory", "openclaw"),
+}
+"""What a comment of an exported test may install: each is a package of the project that it is for."""
+
+
+@pytest.mark.parametrize("kind", exporting.FORMS)
+def test_the_comment_of_a_test_installs_packages_alone_and_no_word_of_its_sentence(
+    kind: str, run: Run, tmp_path: Path
+) -> None:
+    for project in load_data(exporting.__file__, "exports.toml")[f"{kind}_for"]:
+        assert run("case", "export", CASE, tmp_path, "--to", kind, "--for", project, "--force").code == 0
+        text = (tmp_path / exporting.FORMS[kind].format("basic_memory_577")).read_text()
+        (found,) = re.findall(r"Install: (?:pip install|npm install --save-dev) ([^.\n]+)", text)
+        assert set(found.split()) <= PACKAGES, project
+
+
+def test_the_action_installs_a_folder_and_never_a_name(tmp_path: Path) -> None:
+    action = yaml.safe_load((PROJECT / ".github/actions/search-cases/action.yml").read_text(encoding="utf-8"))
+    (step,) = [one for one in action["runs"]["steps"] if "pip install" in one.get("run", "")]
+    program = tmp_path / "bin" / "python"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\n')
+    program.chmod(0o755)
+    (tmp_path / "mine").mkdir()
+    given = {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}", "GITHUB_ACTION_PATH": str(tmp_path)}
+    for package, code in (("mine", 0), ("hybrid-search-workbench", 2), ("--index-url=http://host", 2)):
+        ended = subprocess.run(
+            ["bash", "-e", "-c", step["run"]],
+            env={**given, "PACKAGE": package},
+            cwd=tmp_path,
+            capture_output=True,
+            check=False,
+        )
+        assert ended.returncode == code, package
+    (asked,) = (tmp_path / "asked").read_text().splitlines()
+    assert asked.endswith(f"pytest {tmp_path / 'mine'}")
 
 
 @pytest.mark.parametrize(("works", "code"), [(True, 0), (False, 1)])

@@ -27,7 +27,7 @@ NODE = "24.21.0"
 """The Node that every release of OpenClaw runs on."""
 SQLITE = "0.5.4.post2"
 """The version of pysqlite3-binary, the SQLite that Basic Memory gets here."""
-VERSION = re.compile(r"\d{1,6}(\.\d{1,6}){1,3}(-[a-z]{1,9}\.\d{1,6}|(a|b|rc)\d{1,6})?")
+VERSION = re.compile(r"\d{1,6}(\.\d{1,6}){1,3}(-[a-z]{1,9}\.\d{1,6}|(a|b|rc)\d{1,6})?", re.ASCII)
 """A version, and nothing else that an installer understands, such as an address, a path or an alias."""
 
 
