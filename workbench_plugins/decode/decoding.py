@@ -2,7 +2,9 @@
 
 A formula fits a list of numbers if it makes each of them, to the digits that were printed. With enough
 formulas something always fits. So the answer also says how many formulas would fit random numbers with the
-same digits as simply, and nothing is claimed where that is more than CHANCE.
+same digits as simply, and nothing is claimed where that is more than CHANCE. Numbers are settled where one
+formula fits, in one way: 0.0323 is 1 / 61 + 1 / 63 and 1 / 62 + 1 / 62, and no digit says which. A sum of
+ranks may have been made by hand, of terms that were rounded first.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -37,12 +40,14 @@ class Way:
     """How a formula makes one number: the number as printed, the way in words, and the residual.
 
     `residual` is the computed value minus the printed one; where rounded inputs leave a range, that of the
-    nearest value of the range.
+    nearest value of the range. `more` are the other ways in which the formula makes another value that is
+    printed with the same digits, the simplest first.
     """
 
     number: str
     text: str
     residual: float
+    more: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,11 @@ class Fit:
     ways: tuple[Way, ...]
     cost: float
     chance: float
+
+    @property
+    def count(self) -> int:
+        """In how many ways the formula makes the numbers."""
+        return prod(1 + len(one.more) for one in self.ways)
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,6 +86,11 @@ class Decoded(Shown):
         """The fits that chance does not explain."""
         return tuple(one for one in self.fits if one.chance <= CHANCE)
 
+    @property
+    def settled(self) -> bool:
+        """Whether one formula fits, in one way, and chance does not explain it."""
+        return len(self.fits) == 1 and self.fits[0].count == 1 and bool(self.claimed)
+
     def __repr__(self) -> str:
         """One line; `workbench.show` prints all, and a notebook shows all."""
         return f"<Decoded: {self.answer}>"
@@ -84,23 +99,38 @@ class Decoded(Shown):
     def answer(self) -> str:
         """The answer in one sentence."""
         numbers = ", ".join(self.numbers)
+        if self.settled:
+            return ", ".join(f"{one.number} = {one.text}" for one in self.fits[0].ways)
         if self.claimed:
-            return ", ".join(f"{one.number} = {one.text}" for one in self.claimed[0].ways)
+            formulas, ways = counted(len(self.fits), "formula"), sum(one.count for one in self.fits)
+            told = ", or ".join(self._alternatives())
+            return f"{numbers}: {formulas} can make it ({ways} ways), so none is settled; first {told}"
         if self.fits:
             return f"{numbers}: {counted(len(self.fits), 'formula')} could make it, but chance could, too"
         return f"{numbers}: nothing fits"
 
+    def _alternatives(self) -> list[str]:
+        """The two simplest ways of one number, or the formulas that make several numbers."""
+        if len(self.numbers) > 1:
+            return [one.name for one in self.fits[:2]]
+        first = self.fits[0].ways[0]
+        return [first.text, *first.more, *(one.ways[0].text for one in self.fits[1:])][:2]
+
     def view(self) -> Sequence[Part]:
         """The answer, how each number is made, what else fits as simply, and how much chance explains."""
         parts: list[Part] = [Line(self.answer, "bold")]
-        shown = self.claimed or self.fits[:SHOWN]
-        for fit in shown[:SHOWN]:
+        for fit in self.fits[:SHOWN]:
             used = f" (used by {', '.join(fit.used_by[:SHOWN])})" if fit.used_by else ""
             parts.append(Block(f"{fit.name}{used}", indent=2))
-            parts += [Block(f"{way.number} = {way.text}", indent=4) for way in fit.ways]
+            for way in fit.ways:
+                parts.append(Block(f"{way.number} = {way.text}", indent=4))
+                parts += [Block(f"or {other}", indent=6) for other in way.more[:SHOWN]]
+                if len(way.more) > SHOWN:
+                    parts.append(Block(f"or in {len(way.more) - SHOWN} more ways", indent=6))
             parts.append(Block(f"fits by chance: {fit.chance:.2g} formulas for such numbers", indent=4))
-        if len(shown) > SHOWN:
-            parts.append(Line(f"{len(shown) - SHOWN} more formulas fit; --json has all."))
+        for fit in self.fits[SHOWN:]:
+            ways = "; ".join(f"{one.number} = {one.text}" for one in fit.ways)
+            parts.append(Block(f"also {fit.name}: {ways}", indent=2))
         return [*parts, Line(f"{counted(self.tried, 'formula')} tried.")]
 
     def as_json(self) -> dict[str, Any]:
@@ -110,12 +140,18 @@ class Decoded(Shown):
                 "formula": one.name,
                 "used_by": list(one.used_by),
                 "ways": [vars(way) for way in one.ways],
+                "count": one.count,
                 "chance": one.chance,
                 "claimed": one.chance <= CHANCE,
             }
             for one in self.fits
         ]
-        return {"numbers": list(self.numbers), "tried": self.tried, "fits": fits}
+        return {
+            "numbers": list(self.numbers),
+            "tried": self.tried,
+            "settled": self.settled,
+            "fits": fits,
+        }
 
 
 def decode(numbers: Sequence[str], beside: Sequence[str] = ()) -> Decoded:
@@ -133,7 +169,7 @@ def decode(numbers: Sequence[str], beside: Sequence[str] = ()) -> Decoded:
     inputs = [
         [one.as_input_of(number) for one in (*known, *asked) if one.value != number.value] for number in asked
     ]
-    tried = _distinct(all_formulas(), inputs)
+    tried = _distinct(all_formulas(), inputs, [one.decimals for one in asked])
     fits = []
     for made, formulas in tried:
         ways = [cheapest(number, one) for number, one in zip(asked, made, strict=True)]
@@ -155,12 +191,15 @@ def _left_over(fit: Fit, known: Sequence[Printed]) -> int:
 
 
 def _distinct(
-    formulas: Sequence[Formula], inputs: Sequence[Sequence[Printed]]
+    formulas: Sequence[Formula], inputs: Sequence[Sequence[Printed]], decimals: Sequence[int]
 ) -> list[tuple[list[Reachable], list[Formula]]]:
     """What the formulas make of the inputs of each number; those that make the same numbers are one."""
     found: dict[tuple[bytes, ...], tuple[list[Reachable], list[Formula]]] = {}
     for formula in formulas:
-        made = [formula.make(some) for some in inputs]
+        made = [
+            formula.make(some).with_sums_by_hand(digits)
+            for some, digits in zip(inputs, decimals, strict=True)
+        ]
         alike = tuple(np.round([one.low, one.high], 12).tobytes() for one in made)
         found.setdefault(alike, (made, []))[1].append(formula)
     return list(found.values())
@@ -173,14 +212,20 @@ def decode_each(numbers: Sequence[str], beside: Sequence[str] = ()) -> Iterator[
 
 
 def cheapest(number: Printed, made: Reachable) -> tuple[float, Way | None]:
-    """The simplest way to this number, with its cost; infinity and None if there is none."""
+    """The simplest way to this number, with its cost; infinity and None if there is none.
+
+    Ways that make the same value, such as those with the ranks of two lists exchanged, are one.
+    """
     room = number.half * (1 + ROUNDING)
-    fitting = (made.low <= number.value + room) & (made.high >= number.value - room)
-    if not fitting.any():
+    (fitting,) = np.nonzero((made.low <= number.value + room) & (made.high >= number.value - room))
+    if not len(fitting):
         return np.inf, None
-    best = int(np.argmin(np.where(fitting, made.cost, np.inf)))
+    simplest = fitting[np.argsort(made.cost[fitting], kind="stable")]
+    values = np.round([made.low[simplest], made.high[simplest]], 12)
+    best, *more = simplest[np.sort(np.unique(values, axis=1, return_index=True)[1])].tolist()
     nearest = float(np.clip(number.value, made.low[best], made.high[best]))
-    return float(made.cost[best]), Way(number.text, made.texts(best), nearest - number.value)
+    others = tuple(made.texts(one) for one in more)
+    return float(made.cost[best]), Way(number.text, made.texts(best), nearest - number.value, others)
 
 
 def _chance(asked: Sequence[Printed], made: Sequence[Sequence[Reachable]], cost: float) -> float:

@@ -30,6 +30,8 @@ MOST_INPUTS = 12
 """Formulas of printed numbers read at most so many of them: the first ones."""
 CONSTANTS = (0, 1, 2, 10, 20, 40, 50, 60, 61, 100)
 """The constants k of reciprocal rank fusion that are tried beside those of the systems."""
+BY_HAND = 5.0
+"""How much more far-fetched a sum is whose terms were rounded before they were added."""
 UNUSED = 4.0
 """How much more far-fetched a formula is that no system of the workbench has."""
 
@@ -40,12 +42,29 @@ class Reachable:
 
     `low` and `high` enclose the number, since the printed inputs are rounded. `cost` says how far-fetched a
     way is: the product of its ranks, doubled for each further list or input. `texts` gives a way in words.
+    `terms` are those of each way of a sum of ranks, of shape (ways, lists); None for other formulas.
     """
 
     low: Floats
     high: Floats
     cost: Floats
     texts: Callable[[int], str]
+    terms: Floats | None = None
+
+    def with_sums_by_hand(self, decimals: int) -> Reachable:
+        """These ways, and those that give other digits where somebody rounds each term and then adds."""
+        if self.terms is None:
+            return self
+        sums = np.round(self.terms, decimals).sum(axis=1)
+        (other,) = np.nonzero(np.abs(sums - np.round(self.low, decimals)) > 0.5 * 10.0**-decimals)
+        count = len(self.cost)
+
+        def text(way: int) -> str:
+            by_hand = f"{self.texts(int(other[way - count]))}, each term rounded" if way >= count else ""
+            return by_hand or self.texts(way)
+
+        low, high = (np.append(ends, sums[other]) for ends in (self.low, self.high))
+        return Reachable(low, high, np.append(self.cost, BY_HAND * self.cost[other]), text)
 
 
 @dataclass(frozen=True)
@@ -165,7 +184,16 @@ def _of_ranks(stage: ColumnStage, rows: Sequence[Row], values: Floats, cost: Flo
         said = " and ".join(f"{name.removesuffix('_rank')} rank {rank}" for name, rank in rows[way].items())
         return f"{_term(stage, rows[way])}: {said}"
 
-    return Reachable(values, values, cost, text)
+    return Reachable(values, values, cost, text, _terms(stage, rows))
+
+
+def _terms(stage: ColumnStage, rows: Sequence[Row]) -> Floats | None:
+    """What each list adds to a sum of ranks; None for another formula."""
+    if not isinstance(stage, RankSum):
+        return None
+    names = sorted({name for row in rows for name in row})
+    alone = [_computed(stage, [{name: row.get(name, np.nan)} for row in rows]) for name in names]
+    return np.array(alone).T
 
 
 def _with_more_lists(stage: ColumnStage, far: float, ways: Reachable) -> Reachable:
@@ -183,7 +211,15 @@ def _with_more_lists(stage: ColumnStage, far: float, ways: Reachable) -> Reachab
         return f"{count} × ({term}): rank {rank} in each of {count} lists"
 
     cost = np.concatenate([ways.cost, [far * count * rank for count, rank in more]])
-    return Reachable(np.append(ways.low, values), np.append(ways.high, values), cost, text)
+    terms = None
+    if ways.terms is not None:
+        width = max(LISTS)
+        two = np.pad(ways.terms, [(0, 0), (0, width - ways.terms.shape[1])])
+        several = [
+            [value] * count + [0.0] * (width - count) for value, (count, _) in zip(one, more, strict=True)
+        ]
+        terms = np.vstack([two, several])
+    return Reachable(np.append(ways.low, values), np.append(ways.high, values), cost, text, terms)
 
 
 def _term(stage: ColumnStage, row: Row) -> str:

@@ -34,6 +34,11 @@ class Printed:
         return replace(self, half=0.0) if self.half > other.half else self
 
     @property
+    def decimals(self) -> int:
+        """How many digits are printed after the point."""
+        return max(0, round(-float(np.log10(2 * self.half))))
+
+    @property
     def steps(self) -> int:
         """The value in units of its last digit."""
         return round(self.value / (2 * self.half))

@@ -86,3 +86,42 @@ def test_a_way_that_leaves_no_printed_number_over_comes_first() -> None:
 
 def test_seven_digits_are_those_of_single_precision_too() -> None:
     assert decode(["0.8333334", "0.5833334"]).claimed
+
+
+@pytest.mark.parametrize(
+    ("number", "ways"),
+    [
+        ("0.0323", ["1 / (60 + 1) + 1 / (60 + 3)", "1 / (60 + 2) + 1 / (60 + 2)"]),
+        ("0.03226", ["1 / (60 + 2) + 1 / (60 + 2)", "keyword rank 3, each term rounded"]),
+    ],
+)
+def test_two_ways_to_the_same_digits_are_both_named_and_none_is_settled(number: str, ways: list[str]) -> None:
+    """0.03226 is 2 / 62, and 0.01639 + 0.01587 where somebody adds 1 / 61 and 1 / 63 by hand."""
+    found = decode([number])
+    first = found.fits[0].ways[0]
+    told = [first.text, *first.more]
+    assert all(any(way in one for one in told) for way in ways)
+    assert found.fits[0].count == len(told)
+    assert not found.settled
+    assert f"{number} = " not in found.answer
+    assert sum(line.count(" = ") for line in str(found.view()).splitlines()) >= len(found.fits)
+
+
+def test_the_first_line_names_two_ways_and_counts_the_others(run: Run) -> None:
+    found = json.loads(run("decode", "0.03226", "--json").out)[0]
+    line = run("decode", "0.03226").out.splitlines()[0]
+    assert f"{len(found['fits'])} formulas" in line
+    assert f"({sum(one['count'] for one in found['fits'])} ways), so none is settled" in line
+    assert found["settled"] is False
+
+
+def test_a_number_that_one_formula_makes_in_one_way_is_settled() -> None:
+    found = decode(["50.572"], ["0.35", "0.222", "50"])
+    assert found.settled
+    assert found.answer == "50.572 = 0.35 + 0.222 + 50"
+
+
+def test_a_sum_of_rounded_terms_has_its_formula_first() -> None:
+    found = decode(["0.01639", "0.03278"])
+    assert "60 + rank), ranks from 1" in found.claimed[0].name
+    assert found.claimed[0].ways[1].text.endswith("vector rank 1 and keyword rank 1, each term rounded")
