@@ -165,6 +165,61 @@ def test_a_log_a_vector_or_a_comment_is_no_question(line: str) -> None:
         assert read_report(f"# Nothing comes back\n\n{heading}```\n{line}\n```\n").of("question") == []
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "It fails with some packages, such as `libssl`, and finds others.",
+        "The search fetches more results, just for `Docs` to drop them after `Docs.delete`.",
+        'They can\'t invoke "event" since the window is gone.',
+        "I search the `title` field and get nothing.",
+        "The search in `gitweb` shows nothing.",
+        '"git archive" gives another commit.',
+        "I created the query in `storage.search`.",
+        "The prompt is skipped with `--yes`.",
+        "`index.search('orders', 'BENCH-7')` finds nothing.",
+    ],
+)
+def test_a_name_that_a_report_mentions_is_no_question(line: str) -> None:
+    found = read_report(f"# Wrong notes\n{line}\n")
+    assert not found.of("question") + found.of("question that works")
+
+
+@pytest.mark.parametrize(
+    ("line", "question"),
+    [
+        ('Searching for "handleError" returns every caller.', "handleError"),
+        (
+            '"Where is the cache switched on" returned 40 chunks of other files.',
+            "Where is the cache switched on",
+        ),
+        ('I want to find "this is a picture" in a note.', "this is a picture"),
+        ('Try these queries:\n\n• "the error 0xC019"\n• "contract 847"', "the error 0xC019"),
+        ('I use this search phrases\n"hardware database"\n"database"', "hardware database"),
+    ],
+)
+def test_what_a_report_presents_as_a_query_is_the_question(line: str, question: str) -> None:
+    assert read_report(f"# Wrong notes\n{line}\n").value("question") == question
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (
+            "# The reranker runs AFTER the pool is truncated, and 80 % of the latency buys nothing\nSee.",
+            "stand-in",
+        ),
+        ("# Duplicates\nSee.\nOne.\nTwo.\nThree.\nFour.\nA toggle can make it slower.", "needs"),
+        (
+            "# Hyphenated words fail\n## Example Error\n```\nOperationalError: no such column\n```",
+            "not a relevance bug",
+        ),
+        ("# Why Hybrid Beats Vector\nA: 1/61 + 1/75 = 0.0297\nB: 1/72 + 1/61 = 0.0303\n", "needs"),
+    ],
+)
+def test_a_word_on_speed_an_error_or_a_sum_decides_only_where_it_is_the_report(text: str, kind: str) -> None:
+    assert verdict_of(read_report(text)).kind == kind
+
+
 def test_two_sentences_below_a_heading_are_no_question() -> None:
     text = "# Retrieval\n## Question\nNothing sets the breadth. Is the right item among the candidates?\n"
     assert read_report(text).of("question") == []

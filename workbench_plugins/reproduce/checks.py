@@ -22,6 +22,7 @@ from workbench_plugins.decode.printed import printed
 from workbench_plugins.engines.presets import fuse
 from workbench_plugins.reproduce.facts import Report
 from workbench_plugins.reproduce.pasted import Line
+from workbench_plugins.reproduce.reading import aside
 from workbench_plugins.reproduce.report_patterns import WORDS, pattern
 from workbench_plugins.reproduce.verdict_facts import number, tables
 
@@ -106,13 +107,20 @@ def _sums(report: Report) -> Iterator[Check]:
             yield Check(f"Line {where} does not add up: {said} = {value:g}, not {result}.")
     different = {result for _, _, result in right}
     said = "; ".join(f"line {where}: {text} = {result}" for where, text, result in right)
-    if len(different) > 1 and report.symptom in ("order", "low", "") and not report.of("outside"):
+    if len(different) > 1 and _disputed(report, {where for where, _, _ in right}):
         yield Check(
             f"the arithmetic of the report adds up ({said}). The program itself was not run.",
             "stand-in",
         )
     elif right:
         yield Check(f"The arithmetic adds up: {said}.")
+
+
+def _disputed(report: Report, where: set[int]) -> bool:
+    """Whether a report says that numbers are wrong: by what happened, or with the number that it expects."""
+    expected = any(aside(one) for one in report.lines if one.number in where)
+    disputed = report.symptom in ("order", "low") or (expected and not report.symptom)
+    return disputed and not report.of("outside")
 
 
 def _continued(lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
@@ -306,14 +314,15 @@ def _scores(report: Report) -> Iterator[Check]:
         found = decode([one])
         if not found.claimed:
             continue
-        best = found.claimed[0]
-        used = f" (as in {', '.join(best.used_by[:2])})" if best.used_by else ""
-        says = f"{one} = {best.ways[0].text}{used}."
-        if asks and report.system.name in best.used_by and not report.symptom:
+        own = next((fit for fit in found.claimed if report.system.name in fit.used_by), None)
+        says = f"{found.answer}."
+        if own and own.count == 1:
+            says = f"In {report.system.name}, {one} = {own.ways[0].text}."
+        if asks and own and not report.symptom:
             yield Check(
                 f"line {asks} asks whether it is so by design, and it is: {says}", "not a relevance bug"
             )
-        elif report.symptom == "low" and "rank" in best.ways[0].text:
+        elif report.symptom == "low" and all("rank" in fit.ways[0].text for fit in found.claimed):
             bound = "However well a note matches, such a sum of ranks is as small as this."
             yield Check(f"{says} {bound}", "stand-in")
         else:

@@ -140,10 +140,12 @@ def _asked(line: Line) -> Iterator[tuple[int, str]]:
         *_, last = [None, *asks.finditer(before)]
         between = form("example").sub("", before[last.end() :]) if last else ""
         prose = found["code"] is None and answered.match(line.text, ends)
-        if found["code"] is not None and named.match(line.text, ends):
+        if named.match(line.text, ends):
             continue
-        if asked.match(line.text, ends) or prose:
+        if asked.match(line.text, ends):
             yield 3, said
+        elif prose:  # a name of a program, too, returns something
+            yield (3 if len(said.split()) > 2 or asks.search(line.text + line.heading) else 7), said
         elif last is not None and (
             states.fullmatch(between) or not (answers.search(between) or "." in between)
         ):
@@ -191,12 +193,14 @@ def _candidates(lines: Sequence[Line]) -> Iterator[tuple[int, Line, str]]:
         names = PATH.search(listing) or _tells_of_a_quotation(listing)  # it says what the block is
         if lone and not names and _asks_below(listing) and not form("no_result").search(one.text):
             yield 3, one, one.text
-        item = re.fullmatch(r"([-*+]\s+)?(?:[\w ]{1,30}[:：]\s*)?([\"'“`].{2,200}[\"'”`])(.{0,80})", one.text)
+        item = re.fullmatch(
+            r"([-*+•]\s+)?(?:[\w ]{1,30}[:：]\s*)?([\"'“`].{2,200}[\"'”`])(.{0,80})", one.text
+        )
         alone = item is not None and not item[3] and item[2][0] != "`"
         if item and (item[1] or (alone and _asks_below(listing))):
             yield (5 if listing else 9), one, item[2]
         elif not one.text.startswith(("-", "*", "+")):
-            asks = one.text.endswith((":", "：")) and pattern(WORDS["asks"]).search(one.text)
+            asks = pattern(WORDS["announces"]).search(one.text) and pattern(WORDS["asks"]).search(one.text)
             listing = one.text if asks else ""
     by_number = {one.number: one for one in lines}
     for table in tables(lines):
@@ -231,14 +235,17 @@ class Asked:
 def questions_of(lines: Sequence[Line]) -> tuple[list[Fact], list[Fact]]:
     """The questions with what became of them, and what may be one."""
     found: dict[tuple[int, int, str], Asked] = {}
+    called = {name for one in lines for name in form("called").findall(one.text)}
     for rank, line, said in _candidates(lines):
         text = _clean(said)
         forms = (text, text.replace(" ", "+"), quote(text)) if text else ()
         written = next((one for one in forms if one in line.text), "")
         if not written:
             continue
-        sure = SURE + 1 if aside(line) else rank
+        name = text in called or form("name").search(text) is not None
         for match in re.finditer(re.escape(written), line.text):
+            doubtful = aside(line) or (name and not form("searched").search(line.text[: match.start()]))
+            sure = SURE + 1 if doubtful else rank
             one = Asked(sure, line, match.span(), text)
             known = found.setdefault((line.number, match.start(), text), one)
             if sure < known.rank:
@@ -262,7 +269,7 @@ def _clean(text: str) -> str:
     if re.match(r"""["']\w+["']\s*:""", text):
         return ""
     begun = re.match(r"""[\s*_]*(?:"([^"]{2,})"|`([^`]{2,})`|“([^”]{2,})”|'([^']{2,})'(?=\W|$))""", text)
-    text = next(filter(None, begun.groups())) if begun else re.sub(r"^[-*+]\s+", "", text)
+    text = next(filter(None, begun.groups())) if begun else re.sub(r"^[-*+•]\s+", "", text)
     cleaned, bare = text.strip(MARKS + ".,;"), text.strip(" *_.,;")
     if bare[-1:] in tuple("'\"`") and not bare.startswith(bare[-1]) and cleaned.count(bare[-1]) % 2:
         cleaned += bare[-1]  # it closes a quotation inside
@@ -429,15 +436,16 @@ def _sentence(text: str, offset: int) -> str:
 def _where(lines: Sequence[Line], told: dict[str, Any], silent: bool) -> Sequence[Line]:
     """The lines in which words of a kind count: all, or the title and what a section quotes.
 
-    Where a report is silent on what was returned, so do prose on speed and what a program threw.
+    Where a report is silent on what was returned, so do its first lines on speed and what a program threw.
     """
     if not told.get("title_only"):
         return lines
     section, thrown = (pattern(told.get(name, "(?!)")) for name in ("section", "thrown"))
+    begun = lines[: 1 + FOLLOWING]
 
     def counts(one: Line) -> bool:
         if not one.code:
-            return bool(silent and told.get("prose") and not aside(one))
+            return bool(silent and told.get("prose") and one in begun and not aside(one))
         quoted = section.fullmatch(one.heading[:LONGEST_ANSWER])
         return bool(quoted or (silent and thrown.match(one.text)))
 

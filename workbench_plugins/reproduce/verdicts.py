@@ -183,9 +183,12 @@ def _outside(report: Report, checks: Sequence[Check]) -> Verdict | None:
     said, mechanisms = report.of("outside"), report.of("mechanism")
     first = min((one.line for one in report.facts if one.line), default=0)
     titled = [one for one in said if one.value in report.title]
-    if not said or (mechanisms and not titled) or any(not one.line for one in report.of("question")):
+    thrown = [one for one in said if one.name == "error" and not report.symptom]
+    cause = any(one.value in report.title for one in mechanisms)
+    decides = thrown or ([] if cause else titled) or ([] if mechanisms else said)
+    if not decides or any(not one.line for one in report.of("question")):
         return None
-    one = (titled or said)[0]
+    one = decides[0]
     if one.name in ("speed", "error") and report.symptom:
         crash = one.name == "error" and report.symptom == "missing"  # a crash returns nothing, too
         same = report.of("mechanism") if crash else [*report.of("mechanism"), *report.of("symptom")]
