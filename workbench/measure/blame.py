@@ -314,12 +314,23 @@ class Blame(Tabular):
         """
         changes = [hanging(self._method), self.shares_table()]
         return [
-            Block(f"{self._heading}; the largest share has {self.by_share[0].name}", style="bold"),
+            Block(f"{self._heading}; {self._largest}", style="bold"),
             hanging(f"Question by question: {self.verdict}."),
             self._largest_shares(),
             Fold(f"What changes: {counted(len(self.parts), 'stage')}", changes),
             Fold(f"What flips: {counted(len(self.flips), 'question')}", self._flips_view(all_flips)),
         ]
+
+    @property
+    def _largest(self) -> str:
+        """Which change has the largest share, or which changes have equally large ones."""
+        largest = abs(self.by_share[0].share)
+        if not largest:
+            return "no change has a share of it"
+        first = [part.name for part in self.by_share if abs(part.share) == largest]
+        if len(first) == 1:
+            return f"the largest share has {first[0]}"
+        return f"the largest shares are equal: {', '.join(first)}"
 
     def _largest_shares(self) -> Table:
         """The largest shares of the difference, what is left to the other changes, and the sum."""

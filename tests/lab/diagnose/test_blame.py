@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
 
@@ -16,6 +17,7 @@ from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.systems.openclaw import EIGHT, MIN_MAX, OR_JOIN, RRF, SHIPPED, THREE_FIXES, WORKAROUND
+from workbench.tables import Block
 from workbench_plugins.openclaw.releases import JULY, SEPTEMBER
 
 
@@ -47,6 +49,22 @@ def test_every_flip_is_a_question_whose_hit_changes(three_bugs: Blame) -> None:
     names = {part.name for part in three_bugs.parts}
     assert {name for one in three_bugs.flips for name in one.alone} <= names
     assert str(three_bugs.verdict).startswith("better on 45 of 57 questions about 11 files, worse on 0")
+
+
+def heading(found: Blame) -> str:
+    """The first line that is shown of it."""
+    first = found.view()[0]
+    assert isinstance(first, Block)
+    return first.text
+
+
+def test_no_change_is_called_the_largest_if_another_one_is_as_large(three_bugs: Blame) -> None:
+    first, second, *_ = three_bugs.by_share
+    assert f"the largest share has {first.name}" in heading(three_bugs)
+    tied = replace(three_bugs, parts=(first, replace(second, share=first.share)))
+    assert f"the largest shares are equal: {', '.join(sorted((first.name, second.name)))}" in heading(tied)
+    none = replace(three_bugs, parts=(replace(first, share=Fraction()), replace(second, share=Fraction())))
+    assert "no change has a share of it" in heading(none)
 
 
 def test_other_measures_sum_exactly_too(kept: CachedIndex, questions: QuestionSet) -> None:
