@@ -112,10 +112,10 @@ def test_options_and_keys_set_just_this_threshold(toy: MemoryIndex) -> None:
     ("silent", "more", "said"),
     [
         ([], {}, "All labels are questions that the memory answers"),
-        (SILENT[:5], {}, "5 labels cannot promise"),
+        (SILENT[:5], {}, "5 unanswerable questions cannot promise"),
         ([*SILENT, "backup"], {}, "contradict each other: 'backup'"),
         ([*SILENT, "Backup?"], {}, "contradict each other: 'backup'"),
-        (SILENT[:1] * 20, {}, "1 label cannot promise"),
+        (SILENT[:1] * 20, {}, "1 unanswerable question cannot promise"),
         (SILENT, {"accept": 0.0}, "accepted rate is 0"),
         (SILENT, {"mistake": "vibes"}, "no mistake 'vibes'"),
         (SILENT, {"on": "vibes"}, "no score 'vibes'"),

@@ -248,10 +248,10 @@ class Pipeline(Shown):
         A system that has no floor gets one ahead of its limit, which says that it is not the system's own.
         Raises InputError for what is not a number.
         """
-        for name, value in (("limit", limit), ("min_score", min_score)):
+        for name, value, example in (("limit", limit, 6), ("min_score", min_score, 0.35)):
             if value is not None and not _is_number(value):
                 raise InputError(
-                    f"{name} is {value!r}, which is not a number.", "Give one, such as 6 or 0.35."
+                    f"{name} is {value!r}, which is not a number.", f"Give one, such as {example}."
                 )
         asked = self
         if limit is not None:

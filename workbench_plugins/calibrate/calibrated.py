@@ -337,7 +337,8 @@ def _check_labels(labels: Sequence[Labelled], floored: Floored, promise: Promise
             "All labels are questions that the memory answers.",
             "Add `controls:`, questions that it does not answer, or make some: --make leave-one-out",
         )
-    check_enough(len(labels), promise.accept, promise.confidence)
+    what = "unanswerable question" if promise.mistake == "answers" else "label"
+    check_enough(len(labels), promise.accept, promise.confidence, what)
     if promise.mistake == "first" and len(floored.names) == 2:
         raise InputError(
             "Two thresholds cannot be set from wrong first files: the questions that order the thresholds "

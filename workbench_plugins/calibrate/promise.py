@@ -75,11 +75,14 @@ def fewest(accept: float, confidence: float) -> int:
     return math.ceil(math.log(1 - confidence) / math.log(1 - accept))
 
 
-def check_enough(labels: int, accept: float, confidence: float) -> None:
-    """Raises InputError when so few labels cannot promise the rate, and says what they can promise."""
+def check_enough(labels: int, accept: float, confidence: float, what: str = "label") -> None:
+    """Raises InputError when so few labels cannot promise the rate, and says what they can promise.
+
+    `what` is the kind of label that counts for this promise.
+    """
     if allowed(labels, accept, confidence) < 0:
         raise InputError(
-            f"{counted(labels, 'label')} cannot promise {accept:.0%} with {confidence:.0%} confidence.",
-            f"Give at least {fewest(accept, confidence)} labels, or accept more: these can promise "
+            f"{counted(labels, what)} cannot promise {accept:.0%} with {confidence:.0%} confidence.",
+            f"Give at least {counted(fewest(accept, confidence), what)}, or accept more: these can promise "
             f"{math.ceil(100 * upper(0, labels, confidence))} % if none of them is a mistake.",
         )
