@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from contextlib import chdir
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -46,20 +47,32 @@ def solved(lesson: str, exercise: int) -> Any:
     if not found:
         raise InputError(f"There is no solution of lesson {lesson} here.", "Run this in the lessons' folder.")
     cells = json.loads(found[0].read_text(encoding="utf-8"))["cells"]
+    code = tuple("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    name = f"answer_{exercise}"
+    names = _names_up_to(name, code, SOLUTIONS.resolve())
+    if name not in names:
+        raise InputError(
+            f"Exercise {exercise} of lesson {lesson} has no checked answer.", "Read its solution."
+        )
+    return names[name]
+
+
+@cache
+def _names_up_to(name: str, code: tuple[str, ...], folder: Path) -> dict[str, Any]:
+    """What the cells set until one of them sets `name`; kept, since a solution may run for a minute."""
     names: dict[str, Any] = {}
-    for cell in cells:
-        if cell["cell_type"] == "code":
-            _run("".join(cell["source"]), names)
-        if f"answer_{exercise}" in names:
-            return names[f"answer_{exercise}"]
-    raise InputError(f"Exercise {exercise} of lesson {lesson} has no checked answer.", "Read its solution.")
+    for cell in code:
+        _run(cell, names, folder)
+        if name in names:
+            break
+    return names
 
 
-def _run(code: str, names: dict[str, Any]) -> None:
+def _run(code: str, names: dict[str, Any], folder: Path) -> None:
     """Runs a cell of a solution in its folder; what it prints and shows is dropped."""
     from IPython.utils.capture import capture_output
 
-    with chdir(SOLUTIONS), capture_output():
+    with chdir(folder), capture_output():
         exec(code, names)  # the solutions are as much ours as the lessons
 
 
