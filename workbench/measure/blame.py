@@ -326,7 +326,7 @@ class Blame(Tabular):
         """Which change has the largest share, or which changes have equally large ones."""
         largest = abs(self.by_share[0].share)
         if not largest:
-            return "no change has a share of it"
+            return "every share is 0"
         first = [part.name for part in self.by_share if abs(part.share) == largest]
         if len(first) == 1:
             return f"the largest share has {first[0]}"

@@ -87,7 +87,7 @@ class EvaluationAnswer(Shown):
             parts.append(hanging(f"The index is not made as {cautioned} of these systems make theirs."))
         elif not self.evaluations[0].caution:
             parts += self.evaluations.cautions
-        return [*parts, Line("Add --details for MRR, the kinds of questions, and each comparison.", "dim")]
+        return [*parts, Line("With --details: MRR, the kinds of questions, and each comparison.", "dim")]
 
     def _rest(self) -> list[Part]:
         """All figures, each comparison as a sentence, and each warning."""
