@@ -5,9 +5,11 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests import world
@@ -16,6 +18,8 @@ from tests.home import Home, Watched
 from tests.memory.test_sync import Logs
 from workbench.errors import InputError
 from workbench.memory.embedding import cache as cached_embedding
+from workbench.memory.embedding.engines import Role
+from workbench.memory.embedding.local import Embedded
 from workbench.memory.index_files import default_index_path
 from workbench.memory.opening import open_index
 from workbench.memory.options import Options
@@ -45,6 +49,30 @@ def test_a_rebuild_embeds_nothing_that_is_known_and_leaves_no_other_file_behind(
     assert home.contents()[1] == before
     assert tidy(home)
     assert home.file.readlink() != build
+
+
+@dataclass
+class Broken(Watched):
+    """The watched embedder under its own name, with every vector the same."""
+
+    def embed(self, texts: Sequence[str], role: Role) -> Embedded:
+        made = super().embed(texts, role)
+        return Embedded(np.tile(np.float32([0, 0, 1]), (len(texts), 1)), made.read_share)
+
+
+def test_a_rebuild_with_verify_embeds_every_text_again(home: Home) -> None:
+    with home.opened(Watched()) as index:
+        right = index.vectors()[1]
+    home.sync(Broken(), rebuild=True, verify=True)
+    kept, again = Watched(), Watched()
+    home.sync(kept, rebuild=True)
+    assert kept.asked == []
+    with home.opened(kept) as index:
+        assert not np.array_equal(index.vectors()[1], right)
+    summary = home.sync(again, rebuild=True, verify=True)
+    assert (summary.embedded, summary.from_cache) == (6, 0)
+    with home.opened(again) as index:
+        assert np.array_equal(index.vectors()[1], right)
 
 
 def test_a_failed_rebuild_leaves_the_old_index_as_it_was(home: Home) -> None:

@@ -56,7 +56,13 @@ Backend = Annotated[
         "is installed, and torch for any other."
     ),
 ]
-Verify = Annotated[bool, typer.Option("--verify", help="Read all files: size and time can hide a change.")]
+Verify = Annotated[
+    bool,
+    typer.Option(
+        "--verify",
+        help="Read all files: size and time can hide a change. With --rebuild: embed all texts again.",
+    ),
+]
 Skip = Annotated[bool, typer.Option("--skip", help="Leave out files that cannot be read or used.")]
 Transcripts = Annotated[
     Path | None,

@@ -128,7 +128,7 @@ def index_folder(
     A file with the same size and modification time as before counts as unchanged and is not read. Documents
     of sources that are not given stay in the index. `rebuild` builds a new index beside the old one and
     replaces the old one when it is complete, and at the default place also a file that is no index; known
-    vectors are reused, also those of an earlier rebuild that failed. Without `embedder`, the packaged model
+    vectors are reused, also those of an earlier rebuild that failed, except with `options.verify`. Without `embedder`, the packaged model
     embeds, in its `usual_reading`. An index on a server takes known vectors from the folder's default file.
 
     Raises InputError for a folder or a file that cannot be used, and for an index that was made with another
@@ -347,6 +347,7 @@ def _rebuild(location: IndexLocation, work: Work) -> None:
         plan = _planned(work, {}, staged)
         with location.rebuilding(work.settings) as store:
             store.provenance.describe(folder=work.chosen.memory)
+            store.known_vectors.distrusted = work.options.verify
             _carry_out(plan, work, store)
             remember(Path(location.name), work.chosen)
 
@@ -448,7 +449,8 @@ def _vectors(group: Iterable[Cut], work: Work, store: IndexStore) -> Mapping[str
         work.summary.embedded += embedded
 
     texts = {passage.hash: passage.text for _, passages in group for passage in passages}
-    if work.options.vectors_later and work.in_file and isinstance(work.embedder, LocalEmbedder):
+    later = work.options.vectors_later and not store.known_vectors.distrusted
+    if later and work.in_file and isinstance(work.embedder, LocalEmbedder):
         known = store.known_vectors.find(work.settings, "passage", texts)
         lacking = [hash_ for hash_ in texts if hash_ not in known]
         shares = work.embedder.read_shares([texts[hash_] for hash_ in lacking]).tolist()

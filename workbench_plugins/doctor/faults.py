@@ -136,11 +136,18 @@ NO_CHECKSUMS = (
 )
 
 
+EMBEDDED_WRONG = {"other model", "mixed models", "other text", "passage prefix"}
+"""The faults of vectors under the right model's name: their texts must be embedded again."""
+
+
 def _fault(
     snapshot: StoreSnapshot, kind: str, description: str, which: Sequence[str], of: int, repair: str = ""
 ) -> Iterator[Fault]:
     if which:
-        yield Fault(kind, description, tuple(which), of, repair or snapshot.repair)
+        of_ours = repair or snapshot.repair
+        if kind in EMBEDDED_WRONG and of_ours.endswith(" --rebuild"):
+            of_ours = f"{of_ours} --verify"  # a rebuild alone takes the known vectors over
+        yield Fault(kind, description, tuple(which), of, of_ours)
 
 
 def _row_name(snapshot: StoreSnapshot, row: int) -> str:

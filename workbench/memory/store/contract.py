@@ -445,11 +445,13 @@ class KnownVectors:
     """The vectors that a store knows: those of its cache, those not written yet, and those of `source`.
 
     `source` is another open store whose vectors are taken before a text is embedded. What is kept while one
-    state is read waits in a queue, since a store cannot write then.
+    state is read waits in a queue, since a store cannot write then. With `distrusted`, none is found, so that
+    all texts are embedded again; what is kept replaces the old vectors.
     """
 
     def __init__(self, store: IndexStore) -> None:
         self.source: IndexStore | None = None
+        self.distrusted = False
         self._store = store
         self._waiting: dict[tuple[Settings, str], dict[str, Cached]] | None = None
 
@@ -477,6 +479,8 @@ class KnownVectors:
 
     def find(self, settings: Settings, role: str, hashes: Iterable[str]) -> dict[str, Cached]:
         """The known vectors of these texts. A damaged source gives none."""
+        if self.distrusted:
+            return {}
         wanted = list(hashes)
         waiting = (self._waiting or {}).get((settings, role), {})
         known = self._store.cached(settings, role, wanted)
