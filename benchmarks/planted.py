@@ -2,8 +2,10 @@
 
 They are of the six kinds of `benchmarks.six_kinds`, and none is of a sort that is planted there. Every second
 fault of each kind is held out: `--held` runs those alone. A fault counts as named if the first line of the
-answer has the words that only its true cause has. A repair that is printed as a search is run as it stands.
-With `--list` the whole answers are printed.
+answer has the words that only its true cause has. Every repair that is printed as a command, as JSON or as
+Python is pasted as it stands: into an empty shell, which knows the commands alone, into the openclaw.json, or
+into an empty interpreter. It holds if the file is in the answer then. With `--list` the whole answers are
+printed. `--only=NAME` runs one fault.
 """
 
 from __future__ import annotations
@@ -11,22 +13,27 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import re
 import shlex
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 from unittest import mock
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.boatyard import BOATS, NOTES, QUESTIONS, write
 from benchmarks.faults import ACME, SUM
 from workbench.cli import entry
 from workbench.contracts import Context, Index
+from workbench.memory.embedding.engines import Role
+from workbench.memory.embedding.local import Embedded, LocalEmbedder
 from workbench.memory.opening import open_index
 from workbench.memory.options import Options
 from workbench.memory.sync import index_folder
@@ -51,7 +58,8 @@ Notes = Mapping[str, str]
 class Planted:
     """A fault of one kind, words that its true cause has, and how its diagnosis is printed.
 
-    `printed` gives what is printed, and whether a search that is printed brings the file (None without one).
+    `printed` gives what is printed, and whether every repair that can be pasted brings the file (None without
+    one).
     """
 
     kind: str
@@ -91,7 +99,7 @@ def command(root: Path, question: str, target: str, *options: str) -> tuple[str,
     if target in paths(root, question, *options):
         raise NotLostError
     printed = run("diagnose", question, "-t", target, *where, *options)
-    return printed, pasted(printed, target)
+    return printed, pasted(printed, target, shlex.join(["workbench", "search", question, *where, *options]))
 
 
 def indexed(root: Path, *options: str) -> None:
@@ -116,12 +124,13 @@ def settings(name: str, words: str, *options: str, good: str, config: str = "") 
     return Planted("settings", name, words, printed)
 
 
-def lost(good: Pipeline, broken: Pipeline, index: Index, other: Index) -> tuple[str, None]:
+def lost(good: Pipeline, broken: Pipeline, index: Index, other: Index) -> tuple[str, bool | None]:
     for question, target in QUESTIONS.items():
         if target in search(question, good, index).paths() and (
             target not in search(question, broken, other).paths()
         ):
-            return text_of(diagnose(question, broken, other, target).view()), None
+            printed = text_of(diagnose(question, broken, other, target).view(), details=True)
+            return printed, None if index is not other else python_works(printed, target)
     raise NotLostError
 
 
@@ -159,14 +168,19 @@ def data(
     before: Callable[[Path], None] | None = None,
     after: Callable[[Path], None] | None = None,
     index: tuple[str, ...] = (),
+    vectors: Callable[[Vectors], Vectors] | None = None,
 ) -> Planted:
-    """The boatyard with other notes beside it, changed before or after it is indexed."""
+    """The boatyard with other notes beside it, changed before or after it is indexed.
+
+    With `vectors`, the index holds others than the model makes, under the model's name.
+    """
 
     def printed(root: Path) -> tuple[str, bool | None]:
         write(root, {**NOTES, **(notes or {})})
         if before is not None:
             before(root)
-        indexed(root, *index)
+        with contextlib.nullcontext() if vectors is None else embedding(vectors):
+            indexed(root, *index)
         if after is not None:
             after(root)
         return command(root, question, target, *options)
@@ -176,23 +190,29 @@ def data(
 
 # Indexes
 
+Vectors = NDArray[np.float32]
 
-class Constant(IndexAdapter):
+
+def embedding(change: Callable[[Vectors], Vectors]) -> Any:
+    """The local model with other vectors of passages."""
+    right = LocalEmbedder.embed
+
+    def embed(self: LocalEmbedder, texts: Sequence[str], role: Role) -> Embedded:
+        made = right(self, texts, role)
+        return replace(made, vectors=change(made.vectors)) if role == "passage" else made
+
+    return mock.patch.object(LocalEmbedder, "embed", embed)
+
+
+def constant(vectors: Vectors) -> Vectors:
     """Vectors of a model that failed: they are all the same."""
-
-    def vector(self, query: Vector, limit: int) -> Hits:
-        every = self.inner.vector(query, self.size)
-        rows = np.sort(every.rows)[::-1]
-        return Hits(rows[:limit], np.full(rows.size, 0.5)[:limit])
+    return np.tile(np.eye(1, vectors.shape[1], dtype=np.float32), (len(vectors), 1))
 
 
-class HalfOfNumbers(IndexAdapter):
-    """Questions that are embedded with half of the dimensions: the rest is filled with zeros."""
-
-    def embed(self, question: str) -> Vector:
-        vector = np.array(self.inner.embed(question))
-        vector[: vector.size * 15 // 16] = 0
-        return np.ascontiguousarray(vector / np.linalg.norm(vector), np.float32)
+def first_dimensions(vectors: Vectors) -> Vectors:
+    """Vectors of a sixteenth of the dimensions: the rest is filled with zeros."""
+    kept = np.where(np.arange(vectors.shape[1]) < vectors.shape[1] // 16, vectors, 0)
+    return (kept / np.linalg.norm(kept, axis=1, keepdims=True)).astype(np.float32)
 
 
 class NoWords(IndexAdapter):
@@ -446,8 +466,28 @@ PLANTED = [
         "rules/animals.md",
         after=renamed,
     ),
-    code("all vectors the same", "vectors?|same distance", base=ACME, kind="index", of_index=Constant),
-    code("some dimensions", "vectors|embed|model", base=NEAREST, kind="index", of_index=HalfOfNumbers),
+    data(
+        "index",
+        "all vectors the same",
+        "vectors?|same distance",
+        "which berth does the Petrel have",
+        "boats/petrel.md",
+        *VECTORS,
+        index=("--vectors",),
+        vectors=constant,
+    ),
+    data(
+        "index",
+        "some dimensions",
+        "vectors|embed|model",
+        "which berth does the Petrel have",
+        "boats/petrel.md",
+        *VECTORS,
+        "--limit",
+        "2",
+        index=("--vectors",),
+        vectors=first_dimensions,
+    ),
     data(
         "index",
         "huge chunks",
@@ -698,19 +738,66 @@ def first_line(printed: str) -> str:
     return next((line for line in lines if line.startswith(("Cause", "No cause"))), lines[0] if lines else "")
 
 
-def pasted(printed: str, target: str) -> bool | None:
-    """Whether the search that is printed as the repair brings the file; None where none is printed."""
-    found = re.search(r"(?:Try it|Repair): workbench (search .*)", printed)
+def pasted(printed: str, target: str, asked: str) -> bool | None:
+    """Whether all that can be pasted brings the file: searches at once, and after other commands `asked`.
+
+    None where nothing can be pasted.
+    """
+    lines = re.findall(r"^(?:Try it|Until then|Repair): (.*)", printed, re.MULTILINE)
+    searches = [one for one in lines if one.startswith("workbench search ")]
+    repairs = [found[0] for one in lines if (found := SHELL.search(one))]
+    held = [target in json_paths(in_empty_shell(f"{one} --json")) for one in searches]
+    for one in repairs:
+        in_empty_shell(one)
+        held.append(target in json_paths(in_empty_shell(f"{asked} --json")))
+    for content in (one for one in lines if one.startswith("{")):
+        file = Path(shlex.split(asked)[-1].partition("@")[2])
+        file.write_text(json.dumps(merged(json.loads(file.read_text()), json.loads(content))))
+        held.append(target in json_paths(in_empty_shell(f"{asked} --json")))
+    return all(held) if held else None
+
+
+SHELL = re.compile(r"(?:workbench index |perl |cp ).*")
+
+
+def in_empty_shell(line: str) -> str:
+    """What a line prints in a shell without a home and with the commands of this environment alone."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), "/usr/bin", "/bin"])
+    with tempfile.TemporaryDirectory() as home:
+        known = {"PATH": path, "HOME": home, "LC_ALL": "C.UTF-8"}
+        made = subprocess.run(
+            ["sh", "-c", line], cwd=home, env=known, capture_output=True, text=True, check=False
+        )
+    return made.stdout
+
+
+def merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Settings with others pasted into them."""
+    both = {
+        key: merged(old[key], new[key]) if isinstance(old.get(key), dict) else value
+        for key, value in new.items()
+    }
+    return {**old, **both}
+
+
+def python_works(printed: str, target: str) -> bool | None:
+    """Whether the Python of the first fix shows the file in an empty interpreter; None without Python."""
+    found = re.search(r"^1\. As Python:\n(.*?)(?=^\d\. As Python:|^Other chunks|\Z)", printed, re.M | re.S)
     if found is None:
         return None
-    return target in json_paths(run(*shlex.split(found[1]), "--json", errors=False))
+    with tempfile.TemporaryDirectory() as home:
+        file = Path(home) / "pasted.py"
+        file.write_text(found[1], encoding="utf-8")
+        made = in_empty_shell(f"PYTHONPATH={shlex.quote(str(Path.cwd()))} python {shlex.quote(str(file))}")
+    return target in made
 
 
 def main() -> None:
     """Prints a line for each fault, and the sums."""
     named: dict[str, list[bool]] = {}
     claims: list[bool] = []
-    for one in halves("--held" in sys.argv):
+    only = [one.removeprefix("--only=") for one in sys.argv if one.startswith("--only=")]
+    for one in (one for one in halves("--held" in sys.argv) if not only or one.name in only):
         with tempfile.TemporaryDirectory() as made:
             root = Path(made) / "notes"
             works: bool | None = None
@@ -726,12 +813,15 @@ def main() -> None:
             named.setdefault(one.kind, []).append(right)
             claims += [] if works is None else [works]
             print(f"{one.kind}: {'yes' if right else 'NO '} {one.name}: {first:.150}", flush=True)
+            if works is False:
+                print("    a repair that is printed does not bring the file")
             if "--list" in sys.argv:
                 print(printed, flush=True)
     for kind, some in named.items():
         print(f"{kind}: cause first in {sum(some)} of {len(some)}")
     every = [right for some in named.values() for right in some]
-    print(f"all: cause first in {sum(every)} of {len(every)}; of {len(claims)} searches {sum(claims)} work")
+    print(f"all: cause first in {sum(every)} of {len(every)}")
+    print(f"of {len(claims)} claimed repairs {sum(claims)} hold")
 
 
 if __name__ == "__main__":

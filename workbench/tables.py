@@ -40,6 +40,12 @@ class Block(NamedTuple):
     style: str = ""
 
 
+class Code(NamedTuple):
+    """Code to copy: no line of it is ever folded, since a fold would be copied, too."""
+
+    text: str
+
+
 class Excerpt(NamedTuple):
     """A text whose `marks` stand out, from one place in it to another; it is cut after so many `lines`.
 
@@ -130,7 +136,7 @@ class Picture(NamedTuple):
     groups: Sequence[Sequence[Box]]
 
 
-Part = str | Line | Block | Excerpt | Table | Fold | Note | Picture
+Part = str | Line | Block | Code | Excerpt | Table | Fold | Note | Picture
 """A part of what a result shows. A string is a line."""
 
 Types = Mapping[str, str]
@@ -230,6 +236,8 @@ def _html(part: Part) -> str:
             return _html_line(text, style)
         case Block(text, indent, style):
             return f'<div style="margin-left:{indent}ch">{_html_line(text, style)}</div>'
+        case Code(text):
+            return f"<pre>{safe(text)}</pre>"
         case Excerpt():
             return _html_excerpt(part.in_one_line)
         case Fold(summary, parts):

@@ -7,6 +7,7 @@ imported when something is printed.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
@@ -23,7 +24,7 @@ from rich.text import Text
 
 from workbench.masking import own_keys, without_own_keys
 from workbench.safe_text import one_line, visible
-from workbench.tables import WIDTH, Block, Column, Excerpt, Fold, Line, Note, Part, Picture, Table
+from workbench.tables import WIDTH, Block, Code, Column, Excerpt, Fold, Line, Note, Part, Picture, Table
 
 LOOKS: Mapping[str, Mapping[str, Any]] = {
     "number": {"justify": "right", "no_wrap": True},
@@ -112,6 +113,37 @@ class CutText:
         yield Padding.indent(Group(*lines), part.indent)
 
 
+COMMAND = re.compile(r"(.*?: )?(workbench [a-z].*)")
+"""A line that is a command, or ends with one."""
+
+
+class LineWithCommand:
+    """A line whose command is never folded, since a fold would be copied into the shell, too.
+
+    Where the line is wider than the page, the command stands alone, and the terminal breaks it.
+    """
+
+    def __init__(self, text: Text, command: str, indent: int) -> None:
+        self.text, self.command, self.indent = text, command, indent
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if self.indent + self.text.cell_len <= options.max_width:
+            yield Padding.indent(self.text, self.indent)
+            return
+        head = self.text[: len(self.text) - len(self.command)]
+        head.rstrip()
+        if head:
+            yield Padding.indent(head, self.indent)
+        begin = " " * (self.indent + 2) if head else ""
+        yield Text(begin + self.command, self.text.style, no_wrap=True, overflow="ignore")
+
+
+def _line(text: str, style: str, indent: int) -> RenderableType:
+    found = COMMAND.fullmatch(text)
+    line = Text(text, style)
+    return Padding.indent(line, indent) if found is None else LineWithCommand(line, found[2], indent)
+
+
 def renderable(parts: Iterable[Part], details: bool = False) -> RenderableType:
     """The parts in a form that rich can print; a terminal has no pictures, and folds only as `details`."""
     return Group(*(_printed(one) for one in _unfolded(parts, details)))
@@ -131,23 +163,24 @@ def _printed(part: Part) -> RenderableType:
         case Excerpt():
             return CutText(part)
         case Line(text, style):
-            return Text(one_line(text), style)
+            return _line(one_line(text), style, 0)
         case Block(text, indent, style):
-            block = Text(text, style)
-            return block if indent is None else Padding.indent(block, indent)
+            return Group(*(_line(one, style, indent or 0) for one in text.split("\n")))
+        case Code(text):
+            return Text(text, no_wrap=True, overflow="ignore")
         case Note(remark, reason):
             return _printed(Block(f"{remark} {reason}", indent=0))
         case Table():
             return rich_table(part)
         case _:
-            return Text(one_line(str(part)))
+            return _line(one_line(str(part)), "", 0)
 
 
 def text_of(parts: Iterable[Part], details: bool = False, width: int = WIDTH) -> str:
     """What is printed of these parts, as a string without colours."""
     out = StringIO()
     console = PlainConsole(file=out, width=width, color_system=None, force_jupyter=False)
-    console.print(renderable(parts, details))
+    console.print(renderable(parts, details), crop=False)
     return "\n".join(line.rstrip() for line in out.getvalue().rstrip("\n").split("\n"))
 
 
@@ -168,7 +201,7 @@ def print_parts(parts: Iterable[Part], soft_wrap: bool = False, details: bool = 
     else:
         PlainConsole(force_jupyter=False).print(Text(text_of(parts, details, UNBOUNDED)), soft_wrap=True)
         return
-    console.print(renderable(parts, details), soft_wrap=soft_wrap)
+    console.print(renderable(parts, details), soft_wrap=soft_wrap, crop=False)
 
 
 def in_notebook() -> bool:

@@ -23,10 +23,11 @@ class Options:
     of LineChunker(). `extra` has the folders and files beside the memory that are indexed too; None means
     those of the last run (see `choices`). `sources` has further documents, such as transcripts.
 
-    With `verify`, every file is read, and its content says whether it has changed; a rebuild embeds every text
-    again. With `skip`, a file that cannot be used keeps its indexed state, and the summary names it. `wait` is how many seconds to wait for
-    another process that indexes the same memory. With `vectors_later`, a file of a local model gets the known
-    vectors alone: the others are computed when a search first compares them, and then kept.
+    With `verify`, every file is read, and its content says whether it has changed; a rebuild embeds every
+    text again. With `skip`, a file that cannot be used keeps its indexed state, and the summary names it.
+    `wait` is how many seconds to wait for another process that indexes the same memory. With `vectors_later`,
+    a file of a local model gets the known vectors alone: the others are computed when a search first compares
+    them, and then kept.
 
     Raises InputError for a value of another kind, and for an index both in a file and on a server.
     """

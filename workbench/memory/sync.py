@@ -128,8 +128,9 @@ def index_folder(
     A file with the same size and modification time as before counts as unchanged and is not read. Documents
     of sources that are not given stay in the index. `rebuild` builds a new index beside the old one and
     replaces the old one when it is complete, and at the default place also a file that is no index; known
-    vectors are reused, also those of an earlier rebuild that failed, except with `options.verify`. Without `embedder`, the packaged model
-    embeds, in its `usual_reading`. An index on a server takes known vectors from the folder's default file.
+    vectors are reused, also those of an earlier rebuild that failed, except with `options.verify`. Without
+    `embedder`, the packaged model embeds, in its `usual_reading`. An index on a server takes known vectors
+    from the folder's default file.
 
     Raises InputError for a folder or a file that cannot be used, and for an index that was made with another
     model, chunker or version. The index then stays as it was, and the caller decides whether to rebuild:

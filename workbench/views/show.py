@@ -12,7 +12,7 @@ from typing import Any
 from workbench.errors import InputError, install_extra
 from workbench.records import Shown, Tabular
 from workbench.safe_text import visible
-from workbench.tables import Block, Excerpt, Fold, Line, Note, Part, Picture, Table, pandas
+from workbench.tables import Block, Code, Excerpt, Fold, Line, Note, Part, Picture, Table, pandas
 from workbench.terminal import in_notebook, print_parts
 
 
@@ -36,7 +36,7 @@ def parts_of(thing: Any) -> Sequence[Part]:
     match thing:
         case Shown():
             return thing.view()
-        case str() | Line() | Block() | Excerpt() | Table() | Fold() | Note() | Picture():
+        case str() | Line() | Block() | Code() | Excerpt() | Table() | Fold() | Note() | Picture():
             return [thing]
         case list():
             return [part for one in thing for part in parts_of(one)]

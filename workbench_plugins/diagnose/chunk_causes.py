@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 
 from workbench.contracts import Index
 from workbench.measure.blame import Reruns
@@ -12,7 +13,7 @@ from workbench.records import Chunk
 from workbench.retrieval.query import unicode_words
 from workbench.stop_words import content_words
 from workbench_plugins.diagnose.causes import Cause
-from workbench_plugins.diagnose.outside import asks_vectors, distances_of, found_with, of_kind
+from workbench_plugins.diagnose.outside import KINDS, asks_vectors, distances_of, found_with, of_kind
 from workbench_plugins.diagnose.parameters import Aim, Goal
 
 MOST_PIECES = 24
@@ -44,6 +45,12 @@ def cause_in_chunk(runs: Reruns, index: Index, goal: Goal) -> list[Cause]:
             told += f", and the whole chunk {whole:.3f}; with it, the file would be {goal.aim}"
             return [of_kind(kind, f"{chunks[best[0]].location}: {told}", True)]
     return []
+
+
+def without_other_chunks(cause: Cause) -> Cause:
+    """A cause as it is told once other sizes of chunks were tried, and none brings the file."""
+    by_hand = {one["repair"]: one["repair_by_hand"] for one in KINDS.values() if "repair_by_hand" in one}
+    return replace(cause, repair=by_hand.get(cause.repair, cause.repair))
 
 
 def _pieces(question: str, chunks: Mapping[int, Chunk]) -> list[Piece]:

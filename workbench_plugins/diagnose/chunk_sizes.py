@@ -47,6 +47,8 @@ from workbench_plugins.diagnose.parameters import Goal
 TRIED = (ChunkSizes(100, 20), ChunkSizes(200, 40), ChunkSizes(400, 80), ChunkSizes(800, 160))
 """The sizes that are tried, except for the present one: 400/80 is OpenClaw's own."""
 BYTES_PER_TOKEN = 4
+QUICKLY_CUT = 400
+"""So few chunks, all sizes together, are embedded without a question: it takes a few seconds."""
 
 
 @dataclass(frozen=True)
@@ -206,6 +208,14 @@ def estimate(index: MemoryIndex) -> int:
 def _count(size: int, sizes: ChunkSizes) -> int:
     tokens = size / BYTES_PER_TOKEN
     return max(1, math.ceil((tokens - sizes.overlap) / (sizes.tokens - sizes.overlap)))
+
+
+def is_quick(index: Index) -> bool:
+    """Whether other sizes of chunks can be tried in seconds."""
+    try:
+        return estimate(cut_index(index)) <= QUICKLY_CUT
+    except InputError:
+        return False
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from workbench.retrieval.pipeline import Pipeline, check_pipeline
 from workbench.retrieval.query import check_question
 from workbench.retrieval.scope import FILTER_FIRST, Scope
 from workbench.safe_text import counted, one_line
-from workbench.tables import ABSENT, Block, Fold, Part, Table, Types, hanging, tidy
+from workbench.tables import ABSENT, Block, Code, Fold, Part, Table, Types, hanging, tidy
 from workbench.terminal import text_of
 from workbench_plugins.diagnose.asked import Asked
 from workbench_plugins.diagnose.causes import (
@@ -34,8 +34,8 @@ from workbench_plugins.diagnose.causes import (
     repairs,
     without_stop_words,
 )
-from workbench_plugins.diagnose.chunk_causes import cause_in_chunk
-from workbench_plugins.diagnose.chunk_sizes import Tried, cut_index, tried, untried
+from workbench_plugins.diagnose.chunk_causes import cause_in_chunk, without_other_chunks
+from workbench_plugins.diagnose.chunk_sizes import cut_index, is_quick, tried, untried
 from workbench_plugins.diagnose.fixes import (
     LARGER,
     MOST_FIXES,
@@ -53,6 +53,7 @@ from workbench_plugins.diagnose.outside import (
     without_foreign_vectors,
 )
 from workbench_plugins.diagnose.parameters import Aim, Goal, parameters_of
+from workbench_plugins.diagnose.pipeline_code import search_code
 from workbench_plugins.diagnose.question_causes import question_causes
 
 if TYPE_CHECKING:
@@ -80,7 +81,8 @@ class Diagnosis(Tabular):
     `explanation` says what happened, `causes` who did it, and `fixes` what would have changed it, the best
     first; `found` counts all fixes. `goal` is what was wanted of the file. `proxy` says that the prices are
     over the memory's own questions, not over labelled ones; `asked` and `unanswerable` count them.
-    `chunking` says which other chunks were tried. `command` is the diagnosed search on the command line.
+    `chunking` says which other chunks were tried. `command` is the diagnosed search on the command line,
+    and `search` is Python that searches with `pipeline`.
     """
 
     explanation: Explanation
@@ -92,6 +94,7 @@ class Diagnosis(Tabular):
     chunking: str
     prices: Prices = field(compare=False)
     command: tuple[str, ...] = field(default=(), compare=False)
+    search: str = field(default="", compare=False)
 
     def __repr__(self) -> str:
         """One line; `workbench.show` prints all."""
@@ -188,7 +191,7 @@ class Diagnosis(Tabular):
             "Causes": _causes(self) or ["No set of known repairs changes this answer."],
             f"Fixes: the file is then {self.goal.aim}": _fixes(self),
             "The price": _lines(_prices(self)),
-            "As settings": _lines(_settings(self)),
+            "As settings": _settings(self),
         }
         return [Fold(head, some) for head, some in parts.items()]
 
@@ -318,8 +321,7 @@ def _diagnosed(
     goal = goal_of(runs.base)
     _check_changeable(pipeline)
     prices = Prices(pipeline, CachedIndex(usable), questions)
-    chunks = tried(runs, goal, prices, index, trials.file) if trials.rechunk else untried(index)
-    return _page(runs, goal, prices, cached, chunks, trials.file)
+    return _page(runs, goal, prices, cached, index, trials)
 
 
 class RankedIndex(CachedIndex):
@@ -341,8 +343,9 @@ def _first(hits: Hits, limit: int) -> Hits:
 
 
 def _page(
-    runs: Reruns, goal: Goal, prices: Prices, index: CachedIndex, chunks: Tried, file: str
+    runs: Reruns, goal: Goal, prices: Prices, index: CachedIndex, given: Index, trials: Trials
 ) -> Diagnosis:
+    """The diagnosis; `given` is the index without adapters, whose notes can be cut anew."""
     pipeline = runs.pipeline
     outside = [] if goal.aim is Aim.OUT else list(causes_outside(runs, index, goal))
     of_note: list[Cause] = []
@@ -361,7 +364,11 @@ def _page(
     if not fixes:
         fixes = fixes_of_many([one.repairs for one in inside], runs, goal, prices, index)
         found = len(fixes)
-    few = [verified(one, runs, goal, index, file) for one in _few(fixes)]
+    few = [verified(one, runs, goal, index, trials.file) for one in _few(fixes)]
+    rechunk = trials.rechunk or (first == ("chunk",) and is_quick(given))
+    chunks = tried(runs, goal, prices, given, trials.file) if rechunk else untried(given)
+    if rechunk and not chunks.fixes:
+        causes = [without_other_chunks(one) for one in causes]
     return Diagnosis(
         explanation=explain(runs.base, index, goal.path, runs.vector),
         goal=goal,
@@ -371,6 +378,7 @@ def _page(
         found=found + len(chunks.fixes),
         chunking=chunks.description,
         prices=prices,
+        search=search_code(runs.question, given),
     )
 
 
@@ -461,17 +469,37 @@ def _check_changeable(pipeline: Pipeline) -> None:
 
 def _first_repair(diagnosis: Diagnosis) -> list[str]:
     """The smallest repair as a line to paste, what it brings and costs, and the command that shows it."""
-    outside = diagnosis.causes and not diagnosis.causes[0].repairs
+    first = diagnosis.causes[0] if diagnosis.causes else None
+    if first is not None and first.where == ("chunk",):
+        cut = next((one for one in diagnosis.fixes if one.chunks is not None), None)
+        if cut is not None:
+            return [f"Repair: {_first_way(diagnosis, cut)}", f"Price: {_price_text(diagnosis.prices, cut)}"]
+    outside = first is not None and not first.repairs
     if outside or not diagnosis.fixes:
-        return [f"Repair: {one.repair}" for one in diagnosis.causes[:1]]
+        return [*(f"Repair: {one.repair}" for one in diagnosis.causes[:1]), *_until_then(diagnosis)]
     fix = diagnosis.fixes[0]
-    lines = [f"Repair: {' '.join(_ways(fix)[-1:] if fix.paste else _ways(fix))}"]
-    if diagnosis.causes and Scope.slot in diagnosis.causes[0].where:
+    lines = [f"Repair: {_first_way(diagnosis, fix)}"]
+    if first is not None and Scope.slot in first.where:
         lines.append(f"In an engine: {FILTER_FIRST}.")
     lines.append(f"Price: {_price_text(diagnosis.prices, fix)}")
     if diagnosis.command and (shown := _command(diagnosis.command, diagnosis.pipeline, fix)):
         lines.append(f"Try it: {shown}")
     return lines
+
+
+LONG_ANSWER = 10
+"""A longer answer than this one and the present one lets everything in, so it is no way around a fault."""
+
+
+def _until_then(diagnosis: Diagnosis) -> list[str]:
+    """A search that brings the file now, where the repair is to be made outside the search."""
+    longest = max(LONG_ANSWER, diagnosis.pipeline.limit)
+    some = [one for one in diagnosis.fixes if one.verified and one.pipeline.limit <= longest]
+    outside = bool(diagnosis.causes) and diagnosis.causes[0].where[0] in ("note", "chunk")
+    for fix in some if outside and diagnosis.command else []:
+        if shown := _command(diagnosis.command, diagnosis.pipeline, fix):
+            return [f"Until then: {shown}", f"Price: {_price_text(diagnosis.prices, fix)}"]
+    return []
 
 
 def _price_text(prices: Prices, fix: Fix) -> str:
@@ -613,17 +641,29 @@ def _prices(diagnosis: Diagnosis) -> list[str]:
     return lines
 
 
-def _settings(diagnosis: Diagnosis) -> list[str]:
-    lines = []
+def _settings(diagnosis: Diagnosis) -> list[Part]:
+    parts: list[Part] = []
     for number, fix in enumerate(diagnosis.fixes, 1):
-        first, *others = _ways(fix)
-        lines += [f"{number}. {first}", *(f"   {line}" for line in others)]
-    lines = [*(lines or ["No fix is a setting or a known change."]), diagnosis.chunking]
-    return [*lines, *([diagnosis.settings_text] if diagnosis.settings_text else [])]
+        typed = _typed(diagnosis, fix)
+        parts += _lines([f"{number}. {typed or 'As Python:'}"])
+        if not typed:
+            parts.append(Code(f"{fix.as_python}\n\n{diagnosis.search}".strip()))
+        elif fix.paste is not None:
+            parts += _lines([f"   {json.dumps(fix.paste)}"])
+    more = [diagnosis.chunking, *([diagnosis.settings_text] if diagnosis.settings_text else [])]
+    return [*(parts or ["No fix is a setting or a known change."]), *_lines(more)]
 
 
-def _ways(fix: Fix) -> list[str]:
-    """The lines of a fix as settings."""
-    options = fix.chunks.command if fix.chunks is not None else fix.as_set
-    lines = [options] if options else [line for line in fix.as_python.split("\n") if line]
-    return lines if fix.paste is None else [*lines, json.dumps(fix.paste)]
+def _typed(diagnosis: Diagnosis, fix: Fix) -> str:
+    """The options, or the command, that make a fix; empty if only Python can."""
+    if fix.chunks is not None:
+        return fix.chunks.command or fix.chunks.options
+    known = diagnosis.command or named(diagnosis.pipeline.name) is not None
+    return (fix.as_set or "") if known else ""
+
+
+def _first_way(diagnosis: Diagnosis, fix: Fix) -> str:
+    """The one line that says a fix: what to paste, or else what to put in which place."""
+    if fix.paste is not None:
+        return json.dumps(fix.paste)
+    return _typed(diagnosis, fix) or fix.in_words

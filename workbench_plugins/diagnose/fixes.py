@@ -30,6 +30,7 @@ from workbench_plugins.diagnose.parameters import (
     setting_text,
     settings_between,
 )
+from workbench_plugins.diagnose.pipeline_code import pipeline_code
 from workbench_plugins.diagnose.stage_settings import typed_settings
 
 if TYPE_CHECKING:
@@ -54,8 +55,8 @@ class Fix:
     the present one. `failing` is the pipeline with the value that fails. `verified`: both have been run.
     `paste` belongs into the file of settings: the whole file with it has been run. It is None without a file,
     if the release has no setting for the fix, and if something else in the file is stronger. `group` says
-    where the fix is listed. `begins` are the
-    lines of Python that make the pipeline which is diagnosed.
+    where the fix is listed. `begins` are the lines of Python that make the pipeline which is diagnosed;
+    `whole` is Python that makes the fixed one of its stages, if the diagnosed one has no name.
     """
 
     setting: str
@@ -75,6 +76,7 @@ class Fix:
     paste: dict[str, Any] | None = None
     group: int = OTHER
     begins: tuple[str, ...] = field(default=(), repr=False)
+    whole: str = field(default="", repr=False)
 
     @property
     def side(self) -> str:
@@ -120,14 +122,22 @@ class Fix:
         return None if name is None else f"--system {name}"
 
     @property
+    def in_words(self) -> str:
+        """What the fix puts in which place: `query = JoinedWords(join='OR')`."""
+        if self.change is None:
+            return f"{self.setting} = {setting_text(self.value)}"
+        edits = ((one.slot, one.content) for one in self.change.edits)
+        return ", ".join(f"no {slot}" if one is None else f"{slot} = {one!r}" for slot, one in edits)
+
+    @property
     def as_python(self) -> str:
         """Python that makes the fixed `pipeline`, or the index anew for other chunks.
 
-        It makes the present pipeline first, if that can be named. For one of your own, the variable
-        `pipeline` must hold it.
+        It makes the present pipeline first, if that can be named. One of your own is made of its stages; if
+        one of these cannot be imported, the variable `pipeline` must hold the present pipeline.
         """
-        if self.chunks is not None:
-            return self.chunks.python
+        if self.chunks is not None or self.whole:
+            return self.whole if self.chunks is None else self.chunks.python
         if self.change is not None:
             return _joined(self.begins, _lines(self.change.edits))
         settings = [f"{self.setting}={setting_text(self.value)}"]
@@ -276,12 +286,14 @@ def verified(fix: Fix, runs: Reruns, goal: Goal, index: Index, file: str = "") -
         file, paste, lambda made: _reached(made.pipeline, runs, goal, index)
     )
     settings = fix.settings or (typed_settings(runs.pipeline, fix.pipeline) if fix.change else ())
+    begins = lines_of(runs.pipeline, file)
     return replace(
         fix,
         verified=sharp and _reached(fix.pipeline, runs, goal, index),
         paste=paste if works else None,
         settings=settings,
-        begins=tuple(lines_of(runs.pipeline, file)),
+        begins=tuple(begins or [f"# `pipeline` is your pipeline {runs.pipeline.name!r}.", ""]),
+        whole="" if begins else pipeline_code(fix.pipeline),
     )
 
 
@@ -361,7 +373,7 @@ def named(name: str) -> Pipeline | None:
 
 
 def lines_of(pipeline: Pipeline, file: str = "") -> list[str]:
-    """Lines of Python that make a pipeline by its name and settings; a remark for one that has no name.
+    """Lines of Python that make a pipeline by its name and settings; none for one that has no name.
 
     `file` is the name of a system from a file of settings.
     """
@@ -370,7 +382,7 @@ def lines_of(pipeline: Pipeline, file: str = "") -> list[str]:
     typed = () if known is None else settings_between(known, pipeline)
     same = known is not None and (known.stages, known.layout) == (pipeline.stages, pipeline.layout)
     if not (same or typed):
-        return [f"# `pipeline` is your pipeline {name!r}, which was diagnosed.", ""]
+        return []
     lines = ["import workbench as wb", "", f"pipeline = wb.system({name!r})"]
     if typed:
         lines.insert(1, "from workbench.retrieval.settings import with_settings")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import re
+import shlex
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from dataclasses import dataclass
 from workbench.contracts import Index
 from workbench.errors import WorkbenchError
 from workbench.measure.blame import Reruns
+from workbench.memory.index import MemoryIndex
+from workbench.retrieval.index_adapters import innermost
 from workbench.retrieval.pipeline import search
 from workbench.retrieval.query import unicode_words
 from workbench.safe_text import counted
@@ -27,11 +30,15 @@ from workbench_plugins.diagnose.parameters import Aim, Goal
 
 @dataclass(frozen=True)
 class Reading:
-    """A way to read a note: what the note has, what mends it, and the note as it is meant."""
+    """A way to read a note: what the note has, what mends it, and the note as it is meant.
+
+    `command` mends a file in the shell, and keeps the old text in a file whose name ends with .old.
+    """
 
     has: str
     repair: str
     meant: Callable[[str], str]
+    command: str = ""
 
 
 def _visible(text: str) -> str:
@@ -76,11 +83,31 @@ def _composed(text: str) -> str:
 
 
 READINGS = (
-    Reading("invisible characters inside words", "remove them from the note", _visible),
-    Reading("UTF-8 that was read as Latin-1", "restore its letters", _decoded),
-    Reading("HTML inside words", "write the words without tags and named characters", _without_tags),
+    Reading(
+        "invisible characters inside words",
+        "remove them from the note",
+        _visible,
+        r"perl -CSD -i.old -pe 's/\p{Cf}//g' FILE",
+    ),
+    Reading(
+        "UTF-8 that was read as Latin-1",
+        "restore its letters",
+        _decoded,
+        "cp FILE FILE.old && iconv -f UTF-8 -t WINDOWS-1252 FILE.old > FILE",
+    ),
+    Reading(
+        "HTML inside words",
+        "write the words without tags and named characters",
+        _without_tags,
+        r"perl -CSD -i.old -0pe 's/<!--|-->|<\/?[A-Za-z][^<>]*>//g' FILE",
+    ),
     Reading("markup inside words", "write the words without it", _without_emphasis),
-    Reading("words that are broken at the end of a line", "join their halves", _whole_words),
+    Reading(
+        "words that are broken at the end of a line",
+        "join their halves",
+        _whole_words,
+        r"perl -CSD -i.old -0pe 's/(?<=\w)[-\x{2010}]\n[ \t]*(?=\w)//g' FILE",
+    ),
     Reading("letters in another Unicode form than NFKC", "write them in that form", _composed),
     Reading("several words written as one name", "write the words apart, too", _parted),
 )
@@ -103,10 +130,33 @@ def causes_in_note(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
             yield Cause(
                 ("note",),
                 f"{goal.path} has {one.has}, and so it does not have these words of the question: {words}",
-                f"{one.repair}, then index again",
+                _shell(one, index, goal.path, text) if reached else f"{one.repair}, then index again",
                 f"read as it is meant, it has {counted(len(back), 'more word')} of the question{outcome}",
                 reached,
             )
+
+
+def _shell(reading: Reading, index: Index, path: str, text: str) -> str:
+    """The commands that mend the note's file and index it again; in words where no command does it."""
+    inner = innermost(index)
+    by_hand = f"{reading.repair}, then index again"
+    if not reading.command or not isinstance(inner, MemoryIndex) or inner.root is None:
+        return by_hand
+    file = inner.root / path
+    if path in inner.changed() or not file.is_file() or not _does_the_same(reading, text):
+        return by_hand
+    words = reading.command.replace("FILE", shlex.quote(str(file)))
+    return f"{words} && workbench index {inner.command_options}"
+
+
+def _does_the_same(reading: Reading, text: str) -> bool:
+    """Whether the command makes of the whole text what the reading makes of it line by line."""
+    if reading.meant is _decoded:
+        try:
+            return text.encode("cp1252").decode("utf-8") == reading.meant(text)
+        except UnicodeError:
+            return False
+    return reading.meant is not _without_tags or html.unescape(text) == text
 
 
 def _words(text: str) -> set[str]:

@@ -112,6 +112,7 @@ def _causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
         repair = "workbench index FOLDER --extra ." if there.remedy == ADD else there.remedy
         if there.refused:  # the remedy begins with what is wrong
             told, _, repair = there.remedy.partition(". ")
+            repair += " && workbench index FOLDER" if " && iconv " in repair else ""
         yield replace(of_kind("not read", str(there)), description=told, repair=repair)
         return
     if not indexed and goal.path not in changed and goal.path in index.paths():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Literal
 import pytest
 
 from tests import world
+from tests.commands import Run
 from workbench.memory.opening import open_index
 from workbench.memory.options import Options
 from workbench.memory.sync import index_folder
@@ -18,6 +21,7 @@ from workbench.retrieval.pipeline import search
 from workbench.systems.catalogue import SYSTEMS
 from workbench_plugins.diagnose.asked import Asked
 from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
+from workbench_plugins.diagnose.note_causes import READINGS
 from workbench_plugins.diagnose.question_causes import question_causes
 
 PIPELINE = SYSTEMS["openclaw-2026.2.13+or"].asking(limit=1)
@@ -125,3 +129,38 @@ def test_a_form_that_is_read_as_words_is_a_cause_if_the_question_works_without_i
         assert not [one for one in question_causes(Asked(question, PIPELINE, index, never, deep=True))
                     if words in one.description]  # fmt: skip
         assert search(question, PIPELINE, index).question == question
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# B\u00adilge\u200b pumps\n\nUn\u00adder stairs.\n",
+        "# Bil<b>ge</b> pumps <!-- -->\n\nUnder <i>st</i>airs, 3 < 4 > 2.\n",
+        "# Bil-\n  ge pum\u2010\nps\n\n- a list\n-\nUnder sta-\nirs\n",
+        "# KÃ¼hlschrank\n\nDer KÃ¼hlschrank fÃ¼r KÃ¶der.\n",
+    ],
+)
+def test_the_command_of_a_reading_writes_the_note_as_it_is_meant(tmp_path: Path, text: str) -> None:
+    reading = next(one for one in READINGS if one.command and one.meant(text) != text)
+    file = tmp_path / "a note's name.md"
+    file.write_text(text, encoding="utf-8")
+    subprocess.run(
+        reading.command.replace("FILE", shlex.quote(str(file))), shell=True, check=True, cwd=tmp_path
+    )
+    assert file.read_text("utf-8") == reading.meant(text)
+    assert Path(f"{file}.old").read_text("utf-8") == text
+
+
+def test_the_repair_of_a_note_is_a_line_to_paste(tmp_path: Path, run: Run) -> None:
+    found = diagnosed(tmp_path, soft(NOTE))
+    assert found.causes[0].verified
+    mend, index = found.causes[0].repair.split(" && ")
+    subprocess.run(mend, shell=True, check=True, cwd=tmp_path)
+    assert run(*shlex.split(index)[1:]).code == 0
+    with open_index(tmp_path / "notes", index_path=tmp_path / "index") as opened:
+        assert "memory/pumps.md" in search("bilge pumps stairs", PIPELINE, opened).paths()
+
+
+def test_a_note_that_no_command_mends_is_mended_by_hand(tmp_path: Path) -> None:
+    found = diagnosed(tmp_path, tagged(NOTE))
+    assert found.causes[0].repair == "write the words without tags and named characters, then index again"

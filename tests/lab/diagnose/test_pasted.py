@@ -1,14 +1,23 @@
-"""The search that `diagnose` prints as its repair brings the file, also where an option is the cause."""
+"""What `diagnose` prints as a repair brings the file when it is pasted: searches, commands and Python."""
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import shlex
 from pathlib import Path
 
 import pytest
 
-from tests.commands import Run
+from benchmarks.faults import SUM
+from tests.commands import Run, python
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
+from workbench.memory.sync import index_folder
+from workbench.retrieval.cutoff import MinScore
+from workbench.terminal import text_of
+from workbench_plugins.diagnose.diagnosis import diagnose
+from workbench_plugins.diagnose.pipeline_code import pipeline_code
 
 NOTES = {
     f"memory/{name}.md": f"# {name.title()}\n\nThe {name} is in the {room}, on the {shelf} shelf.\n"
@@ -47,3 +56,48 @@ def test_the_printed_search_brings_the_file(
     assert found is not None, printed
     again = run(*shlex.split(found[1]), "--json").json()
     assert target in [one["path"] for one in again["results"]], printed
+
+
+def test_the_python_of_a_pipeline_without_a_name_runs_in_an_empty_interpreter(tmp_path: Path) -> None:
+    for name, text in NOTES.items():
+        file = tmp_path / "notes" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    index_folder(tmp_path / "notes", options=Options(index_path=tmp_path / "index"))
+    broken = SUM.with_stage(MinScore(0.99))
+    with open_index(tmp_path / "notes", index_path=tmp_path / "index") as index:
+        found = diagnose("where is the saw in the shed", broken, index, "memory/saw.md")
+        printed = text_of(found.view(), details=True)
+    pasted = re.search(r"^1\. As Python:\n(.*?)(?=^2\. As Python:)", printed, re.M | re.S)
+    assert pasted is not None, printed
+    ended = python("-c", pasted[1])
+    assert (ended.code, ended.err) == (0, "")
+    assert "memory/saw.md" in ended.out
+    assert "--set" not in printed
+
+
+def test_a_stage_of_a_notebook_s_own_has_no_code() -> None:
+    own = dataclasses.make_dataclass("Own", [], bases=(MinScore,), frozen=True)()
+    assert pipeline_code(SUM) != ""
+    assert pipeline_code(SUM.with_stage(own)) == ""
+
+
+def test_other_chunks_are_tried_where_a_chunk_is_the_cause(run: Run, tmp_path: Path) -> None:
+    line = "the crew checked lines and covers, and found nothing."
+    log = "\n".join(f"- On day {day} {line}" for day in range(90))
+    manual = f"# Manual\n\n{log}\nThe stern gland takes oil of grade EP90.\n{log}\n"
+    for name, text in {**NOTES, "memory/manual.md": manual}.items():
+        file = tmp_path / "notes" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    where = ["-m", str(tmp_path / "notes"), "--index", str(tmp_path / "index")]
+    assert run("index", *where[1:], "--chunk", "4000/0").code == 0
+    asked = ["which oil does the stern gland take", *where, "-s", "openclaw-2026.2.13-vector-only"]
+    asked += ["--set", "limit.count=1", "--set", "vector_leg.depth.cap=2"]
+    target = "memory/manual.md"
+    assert target not in [one["path"] for one in run("search", *asked, "--json").json()["results"]]
+    printed = run("diagnose", *asked, "-t", target).out
+    found = re.search(r"^Repair: workbench (index .* --chunk .*)", printed, re.M)
+    assert found is not None, printed
+    assert run(*shlex.split(found[1])).code == 0
+    assert target in [one["path"] for one in run("search", *asked, "--json").json()["results"]]
