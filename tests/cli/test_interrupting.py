@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from tests.commands import PROJECT, Run, python
@@ -44,3 +51,71 @@ def test_ctrl_c_while_a_module_loads_ends_with_a_sentence(module: str) -> None:
     )
     assert (ended.code, ended.out) == (130, "")
     assert ended.err in (SENTENCE, "Interrupted.\n")
+
+
+PAUSED = """
+import sys, threading
+from importlib import import_module
+
+where = sys.argv.pop(1)
+module, _, name = where.partition(":")
+
+def wait(*given, **named):
+    print("reached", flush=True)
+    threading.Event().wait()
+
+class Waiting:
+    def find_spec(self, wanted, path=None, target=None):
+        if wanted == module and not name:
+            wait()
+
+if name:
+    *owners, attribute = name.split(".")
+    owner = import_module(module)
+    for one in owners:
+        owner = getattr(owner, one)
+    setattr(owner, attribute, wait)
+else:
+    sys.meta_path.insert(0, Waiting())
+from workbench_command import main
+main()
+"""
+"""The command line that stops at a place, says so, and waits: at a module's import, or at a call."""
+OPENED = "workbench.cli.app:IndexOptions.opened"
+KEPT = r"Interrupted.*\n.*Run the same command again"
+
+
+@pytest.mark.parametrize(
+    ("where", "command", "sentence"),
+    [
+        ("workbench", ("search", "tea"), r"Interrupted\."),
+        ("workbench.cli", ("search", "tea"), r"Interrupted\."),
+        ("typer", ("--help",), r"Interrupted\."),
+        *((OPENED, command, SENTENCE.strip()) for command in COMMANDS.values()),
+        ("workbench.memory.embedding.local:LocalEmbedder.read_shares", ("index", "notes"), KEPT),
+        ("workbench.memory.index:MemoryIndex.laid_out", ("index", "notes"), KEPT),
+        ("workbench_plugins.agent.server:serve_stdio", ("serve", "-m", "notes"), r"Stopped\."),
+        ("workbench_plugins.explore.page_server:serve_page", ("explore", "notes"), r"Stopped\."),
+    ],
+)
+def test_a_real_ctrl_c_ends_with_a_sentence(
+    where: str, command: tuple[str, ...], sentence: str, tmp_path: Path
+) -> None:
+    (tmp_path / "notes" / "memory").mkdir(parents=True)
+    (tmp_path / "notes" / "memory" / "tea.md").write_text("# Tea\n\nGreen tea.\n", encoding="utf-8")
+    begun = subprocess.Popen(
+        [sys.executable, "-c", PAUSED, where, *command],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(PROJECT), "WORKBENCH_HOME": str(tmp_path / "home")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert begun.stdout is not None
+    while "reached" not in (line := begun.stdout.readline()):
+        assert line, begun.communicate()[1]
+    begun.send_signal(signal.SIGINT)
+    out, err = begun.communicate(timeout=60)
+    assert begun.returncode == 130, err
+    assert re.search(sentence, err), err
+    assert "Traceback" not in err + out
