@@ -592,7 +592,17 @@ class Trace(Tabular):
         for description, count in counts.items():
             name, _, rule = description.partition(": ")
             parts.append(f"{count} by the {name} ({rule})" if rule else f"{count} by the {name}")
-        return f"Dropped: {', '.join(parts)}." if parts else ""
+        dropped = f"Dropped: {', '.join(parts)}." if parts else ""
+        return " ".join(one for one in (dropped, self._brought_back) if one)
+
+    @property
+    def _brought_back(self) -> str:
+        """How many results a stage had dropped before a later one brought them back; empty for none."""
+        was = [one.dropped for one in self.moments if one.dropped.size]
+        kept = self.dropped == KEPT
+        back = sum((one != KEPT) & kept for one in was) if was else np.zeros(0)
+        count = int(np.count_nonzero(back))
+        return f"Brought back after they were dropped: {count}." if count else ""
 
     def numbers(self) -> list[Part]:
         """The queries, a table of the results with the number of each leg, and what was dropped.

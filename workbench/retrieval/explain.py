@@ -62,9 +62,10 @@ class Verdict:
         row = trace.chunks.index(self.chunk)
         scores = (step for step in steps(trace, row) if step.column == trace.ranked_by)
         lines += [line for step in scores for line in step.lines(trace.names)]
-        dropped = [str(one) for one in decisions(trace, row) if one.outcome is StageOutcome.DROPPED]
+        moved = [str(one) for one in decisions(trace, row) if one.outcome is not StageOutcome.PASSED]
+        dropped = moved if any("brought back" in one for one in moved) else moved[-1:]
         position = f"position {self.candidate.position} of {len(trace.chunks)} candidates"
-        return [*lines, *dropped[-1:], position]
+        return [*lines, *dropped, position]
 
     def as_json(self, trace: Trace) -> dict[str, Any]:
         """The chunk with its fate, formulas and ranks; `trace` is that of the search."""
@@ -128,7 +129,8 @@ class Explanation(Shown):
             return f"Not returned: {_unlisted_text(best, self.trace)}"
         if best.candidate.drop is None:
             paths = self.trace.paths()
-            return f"Returned: file {paths.index(self.target) + 1} of {len(paths)} in the answer."
+            told = f"Returned: file {paths.index(self.target) + 1} of {len(paths)} in the answer"
+            return f"{told}{_rescue_text(self.trace, best)}."
         drop = best.candidate.drop
         missed = " and ".join(map(str, drop.misses))
         sentences = [f"Not returned: the {stage_name(drop.stage)} drops it, {missed}."]
@@ -194,6 +196,18 @@ class Explanation(Shown):
             "fate": self.fate.value, "indexed_otherwise": self.trace.caution or None,
             "chunks": [one.as_json(self.trace) for one in self.verdicts],
         }  # fmt: skip
+
+
+def _rescue_text(trace: Trace, verdict: Verdict) -> str:
+    """For a candidate that a stage dropped and a later one brought back: both, and what was compared."""
+    way = decisions(trace, trace.chunks.index(verdict.chunk))
+    back = next((one for one in reversed(way) if one.outcome is StageOutcome.BROUGHT_BACK), None)
+    if back is None:
+        return ""
+    dropping = [one for one in way[: way.index(back)] if one.outcome is StageOutcome.DROPPED][-1:]
+    missed = [" and ".join(str(two) for two in one.compared if not two.reached) for one in dropping]
+    by = [f"the {stage_name(one.stage)} dropped it, {why}" for one, why in zip(dropping, missed, strict=True)]
+    return f"; {' and '.join([*by, f'the {stage_name(back.stage)} brought it back'])}"
 
 
 def _unlisted_text(verdict: Verdict, trace: Trace) -> str:

@@ -687,7 +687,7 @@ def _cause(
     return Cause(
         tuple(one.slot for one in some),
         "; and ".join(_stage_text(pipeline, one.slot) + _differs(one) for one in some),
-        " and ".join(_repair_text(one) for one in some),
+        " and ".join(_repair_text(pipeline, one) for one in some),
         " ".join(dict.fromkeys(told)),
         verified=goal.reached(after),
         repairs=tuple(some),
@@ -696,10 +696,12 @@ def _cause(
     )
 
 
-def _repair_text(repair: Repair) -> str:
+def _repair_text(pipeline: Pipeline, repair: Repair) -> str:
     if repair.removes:
         return f"{repair.name}: {repair.why}"
-    return f"{repair.name}: {repair.edits[0].description}"
+    told = repair.edits[0].description
+    same = told == _stage_text(pipeline, repair.slot) and repair.edits[0].content is not None
+    return f"{repair.name}: {repair.edits[0].content!r}" if same else f"{repair.name}: {told}"
 
 
 def _differs(repair: Repair) -> str:

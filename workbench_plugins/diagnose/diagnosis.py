@@ -169,6 +169,8 @@ class Diagnosis(Tabular):
     def headline(self) -> str:
         """The first cause, in a line."""
         if not self.causes:
+            if self.fixes:
+                return "No stage is the cause: no known repair changes this answer, and a setting does."
             return "No cause found: no set of known repairs changes this answer."
         return f"Cause: {_cause_title(self.causes[0])}"
 
@@ -478,7 +480,8 @@ def _first_repair(diagnosis: Diagnosis) -> list[str]:
     if outside or not diagnosis.fixes:
         return [*(f"Repair: {one.repair}" for one in diagnosis.causes[:1]), *_until_then(diagnosis)]
     fix = diagnosis.fixes[0]
-    lines = [f"Repair: {_first_way(diagnosis, fix)}"]
+    longer = "only by a longer answer: " if fix.pipeline.limit > _longest(diagnosis) else ""
+    lines = [f"Repair: {longer}{_first_way(diagnosis, fix)}"]
     if first is not None and Scope.slot in first.where:
         lines.append(f"In an engine: {FILTER_FIRST}.")
     lines.append(f"Price: {_price_text(diagnosis.prices, fix)}")
@@ -491,9 +494,13 @@ LONG_ANSWER = 10
 """A longer answer than this one and the present one lets everything in, so it is no way around a fault."""
 
 
+def _longest(diagnosis: Diagnosis) -> float:
+    return max(LONG_ANSWER, diagnosis.pipeline.limit)
+
+
 def _until_then(diagnosis: Diagnosis) -> list[str]:
     """A search that brings the file now, where the repair is to be made outside the search."""
-    longest = max(LONG_ANSWER, diagnosis.pipeline.limit)
+    longest = _longest(diagnosis)
     some = [one for one in diagnosis.fixes if one.verified and one.pipeline.limit <= longest]
     outside = bool(diagnosis.causes) and diagnosis.causes[0].where[0] in ("note", "chunk")
     for fix in some if outside and diagnosis.command else []:
@@ -505,10 +512,16 @@ def _until_then(diagnosis: Diagnosis) -> list[str]:
 def _price_text(prices: Prices, fix: Fix) -> str:
     """The right answers before and after, and the paired verdict on their difference."""
     asked = "questions that the memory asks of itself" if prices.proxy else "labelled questions"
-    told = f"{fix.price.hits_text} of {len(prices.questions)} {asked} find their file"
+    parts = [(fix.price.hits_text, len(prices.questions), asked, "find their file", fix.price.hits)]
     if prices.controls:
-        told += f", {fix.price.silence_text} of {len(prices.controls)} unanswerable ones return nothing"
-    return f"{told} ({fix.price.hits})" if fix.price.hits else told
+        silence = fix.price.silence
+        parts.append(
+            (fix.price.silence_text, len(prices.controls), "unanswerable ones", "return nothing", silence)
+        )
+    return "; ".join(
+        f"{numbers} of {count} {noun} {what}" + (f" ({verdict})" if verdict else "")
+        for numbers, count, noun, what, verdict in parts
+    )
 
 
 STRONGER = {"floor": "--min-score", "limit": "--limit"}
@@ -571,11 +584,11 @@ def _cause_title(cause: Cause) -> str:
 
 
 def _counts(prices: Prices, after: Marks) -> str:
-    told = f"{after.hits} of {len(prices.questions)} hits, now {prices.now.hits}"
+    told = f"hits {prices.now.hits} → {after.hits} of {len(prices.questions)}"
     if not prices.controls:
         return told
-    silent = f"{after.silences} of {len(prices.controls)} unanswerable questions"
-    return f"{told}; no result for {silent}, now {prices.now.silences}"
+    silent = f"{prices.now.silences} → {after.silences} of {len(prices.controls)} unanswerable questions"
+    return f"{told}; no result for {silent}"
 
 
 def _fixes(diagnosis: Diagnosis) -> list[Part]:

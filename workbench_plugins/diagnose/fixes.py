@@ -182,6 +182,7 @@ def best_fixes(
         _of_value(found, runs, goal, prices, is_key)
         for of, is_key in ((parameters_of, False), (keys_of, True))
         for parameter in of(runs.pipeline)
+        if not parameter.name.endswith(".of")  # a threshold says something on its own scale only
         for found in nearest_values(parameter, runs, goal)
     ]
     drafts += _of_changes(every, first, runs, goal, prices)

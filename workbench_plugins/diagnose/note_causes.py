@@ -7,6 +7,7 @@ note only in this reading; it is verified with the note in this reading in a tem
 from __future__ import annotations
 
 import html
+import quopri
 import re
 import shlex
 import unicodedata
@@ -73,6 +74,25 @@ def _whole_words(text: str) -> str:
     return re.sub(r"(?<=\w)[-‐]\n[ \t]*(?=\w)", "", text)
 
 
+def _unquoted(text: str) -> str:
+    """A text in quoted-printable, as mail has it: `sho=` at the end of a line, and `=C3=BC` for ü."""
+    if not re.search(r"=(?:\n|[0-9A-F]{2})", text):
+        return text
+    return quopri.decodestring(text.encode()).decode("utf-8", "replace")
+
+
+LOOKALIKES = str.maketrans(
+    "асдеһіјӏорԛѕυνԝхуАВСЕНІЈКМОРЅТХУΑΒΕΗΙΚΜΝΟΡΤΥΧΖαοιρ",
+    "acdehijlopqsuvwxyABCEHIJKMOPSTXYABEHIKMNOPTYXZaoip",
+)
+"""Letters of Cyrillic and Greek that look like Latin ones."""
+
+
+def _latin(text: str) -> str:
+    """The text with the letters that they look like, in words that mix two alphabets or look Latin."""
+    return text.translate(LOOKALIKES)
+
+
 def _parted(text: str) -> str:
     """Names of many words in their words: `bilgePump` and `bilge_pump`."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[^\W_])_(?=[^\W_])", " ", text)
@@ -108,6 +128,8 @@ READINGS = (
         _whole_words,
         r"perl -CSD -i.old -0pe 's/(?<=\w)[-\x{2010}]\n[ \t]*(?=\w)//g' FILE",
     ),
+    Reading("the quoted-printable form of a mail", "decode it", _unquoted),
+    Reading("letters of another alphabet that look like Latin ones", "write them in Latin", _latin),
     Reading("letters in another Unicode form than NFKC", "write them in that form", _composed),
     Reading("several words written as one name", "write the words apart, too", _parted),
 )

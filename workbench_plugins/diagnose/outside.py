@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -242,16 +242,32 @@ def _up_to_date(index: Index) -> Iterator[MemoryIndex | None]:
 
 def _copies(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     """Files with one text in the answer: verified with a longer answer, of which each text counts once."""
-    texts = [one.chunk.text.strip() for one in runs.base.results]
-    copies = len(texts) - len(set(texts))
-    if copies and goal.aim is Aim.IN:
-        longer = search(
-            runs.question, runs.pipeline.asking(limit=runs.pipeline.limit + copies), index, runs.vector
-        )
-        once = {one.chunk.text.strip(): one.chunk.path for one in reversed(longer.results)}
-        if goal.path in once.values():
-            told = f"{counted(copies, 'result')} of {len(texts)} repeat the text of another one"
-            yield of_kind("copies", f"{goal.path}: {told}; with each text once, the file is {goal.aim}", True)
+    answer = [one.chunk for one in runs.base.results]
+    limit = int(min(runs.pipeline.limit, index.size))
+    copies = len(answer) - len(_each_once(answer))
+    if not copies or goal.aim is not Aim.IN:
+        return
+    longer = search(runs.question, runs.pipeline.asking(limit=MOST_COPIES * limit), index, runs.vector)
+    once = _each_once([one.chunk for one in longer.results])[:limit]
+    if goal.path in [one.path for one in once]:
+        told = f"{counted(copies, 'result')} of {len(answer)} repeat the text of another one, or nearly so"
+        yield of_kind("copies", f"{goal.path}: {told}; with each text once, the file is {goal.aim}", True)
+
+
+MOST_COPIES = 4
+"""So many times as long an answer is looked through for texts that are no copies."""
+NEARLY_SAME = 0.8
+"""Texts are nearly the same if they share so much of all their words."""
+
+
+def _each_once(chunks: Sequence[Chunk]) -> list[Chunk]:
+    """The first chunk of each text, in order: none that has nearly the words of one before it."""
+    kept: list[tuple[Chunk, set[str]]] = []
+    for one in chunks:
+        words = {*unicode_words(one.text.lower())}
+        if all(len(words & other) < NEARLY_SAME * len(words | other) for _, other in kept):
+            kept.append((one, words))
+    return [one for one, _ in kept]
 
 
 # Vectors

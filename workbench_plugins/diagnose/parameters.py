@@ -56,7 +56,9 @@ class Goal:
         paths = trace.paths()
         if self.aim is Aim.FIRST:
             return paths[:1] == [self.path]
-        return (self.path in paths) is (self.aim is Aim.IN)
+        if self.aim is Aim.OUT:  # an empty answer keeps everything out
+            return bool(paths) and self.path not in paths
+        return self.path in paths
 
 
 @dataclass(frozen=True)

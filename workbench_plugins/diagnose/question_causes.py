@@ -171,7 +171,7 @@ def language_of(texts: Sequence[str]) -> tuple[str, list[str]]:
 
 def _words(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
     known = asked.vocabulary
-    content = [one for one in dict.fromkeys(unicode_words(asked.question)) if one.lower() not in STOP_WORDS]
+    content = [one for one in _replaceable(asked.question) if one.lower() not in STOP_WORDS]
     missing = [one for one in content if not is_near(one.lower(), known)]
     every = len(missing) == len(content)
     if not every:  # most questions have words that no note has; an abbreviation hides what is asked for
@@ -193,7 +193,7 @@ def _words(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
         f"{whole if every else part}: {', '.join(missing[:6])}",
         asked.instead(better)
         if better
-        else "ask with words of the notes: " + ("; ".join(told) or "none is near"),
+        else ("ask with words of the notes: " + "; ".join(told) if told else _other_memory(asked)),
         "; ".join(
             [f"{len(known):,} words of the notes were looked at", *told]
             + ([f"“{short(better)}” {asked.outcome}"] if better else [])
@@ -202,12 +202,28 @@ def _words(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
     )
 
 
+NUMBERS_TOGETHER = re.compile(r"\b\d+(?:[-./:]\d+)+\b")
+SHORTEST = 3
+"""A shorter word is replaced by no other one."""
+
+
+def _replaceable(question: str) -> list[str]:
+    """The words for which another one may stand: none of two letters, and no part of a date or a version."""
+    words = dict.fromkeys(unicode_words(NUMBERS_TOGETHER.sub(" ", question)))
+    return [one for one in words if len(one) >= SHORTEST or one in NUMBERS_IN_WORDS]
+
+
+def _other_memory(asked: Asked) -> str:
+    """What to ask oneself where the notes have nothing near to the words of the question."""
+    return f"is this the right memory? It has {counted(len(asked.index.paths()), 'file')}"
+
+
 def _misspelt(asked: Asked) -> Iterator[Cause]:
     """Words that no note has; with nearly the same ones of the notes the answer is as wanted."""
     known = asked.vocabulary
     if not asked.deep or len(asked.question.split()) >= MANY_WORDS:
         return  # a search without a wanted file would take any other answer for a better one
-    words = [one for one in dict.fromkeys(unicode_words(asked.question)) if one.lower() not in known]
+    words = [one for one in _replaceable(asked.question) if one.lower() not in known]
     alike = {one: _misspelt_for(one, known) for one in words}
     nearest = {one: some for one, some in alike.items() if some}
     better = asked.first_that_works(_with_replacements(asked.question, nearest)) if nearest else ""
@@ -315,7 +331,10 @@ def _spelled_out(word: str, texts: Sequence[str]) -> Iterator[str]:
 
 
 def _spelled_alike(word: str, known: Counter[str]) -> list[str]:
-    return difflib.get_close_matches(word.lower(), list(known), n=2, cutoff=0.75) if len(word) > 3 else []
+    """The words that one slip makes of this one, or two of a long one, or that differ in their ending."""
+    near = difflib.get_close_matches(word.lower(), list(known), n=2, cutoff=0.75) if len(word) > 3 else []
+    most = 1 if len(word) < LONG_WORD else 2
+    return [one for one in near if slips(word.lower(), one) <= most or is_near(word.lower(), Counter([one]))]
 
 
 def _with_replacements(question: str, nearest: dict[str, list[str]]) -> Iterator[str]:
@@ -341,8 +360,9 @@ MONTHS = tuple(date(2000, month, 1).strftime("%B") for month in range(1, 13))
 MONTH = "|".join(f"{one}|{one[:3]}" for one in MONTHS)
 DATES = (
     re.compile(r"\b(?P<y>(?:19|20)\d\d)[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})\b"),
-    re.compile(r"\b(?P<d>\d{1,2})[-/.](?P<m>\d{1,2})[-/.](?P<y>(?:19|20)\d\d)\b"),
-    re.compile(r"\b(?P<m>\d{1,2})/(?P<d>\d{1,2})/(?P<y>(?:19|20)\d\d)\b"),
+    re.compile(r"\b(?P<d>\d{1,2})[-/.](?P<m>\d{1,2})[-/.](?P<y>(?:19|20)?\d\d)\b"),
+    re.compile(r"\b(?P<m>\d{1,2})/(?P<d>\d{1,2})/(?P<y>(?:19|20)?\d\d)\b"),
+    re.compile(r"(?<![\d./-])(?P<d>\d{1,2})\.(?P<m>\d{1,2})(?:\.|(?![\d./-]))(?!\d)"),
     re.compile(
         rf"\b(?P<d>\d{{1,2}})(?:st|nd|rd|th|\.)?(?: of)? (?P<n>{MONTH})\.?(?:,? (?P<y>(?:19|20)\d\d))?\b",
         re.I,
@@ -366,7 +386,7 @@ def _date(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
         wanted = "\n".join(near).lower()
         form = next((form for form in there if asked.question.replace(written, form).strip() == better), "")
         form = form or next((form for form in there if form.lower() in wanted), "")
-        if form:
+        if form and (better or not SHORT_DATE.fullmatch(written)):
             yield cause_in_question(
                 f"the question writes the date as “{written}”, and no note does: the notes have “{form}”",
                 asked.instead(better or asked.question.replace(written, form)),
@@ -376,6 +396,9 @@ def _date(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
                 bool(better),
             )
 
+
+SHORT_DATE = re.compile(r"\d{1,2}\.\d{1,2}\.?")
+"""A date that may be a version or a number as well: it is named only if another form of it works."""
 
 Day = tuple[int | None, int, int]
 """A year, if it is known, a month and a day."""
@@ -389,6 +412,7 @@ def dates_in(text: str) -> Iterator[tuple[str, list[Day]]]:
             parts = match.groupdict()
             month = parts.get("m") or 1 + [one[:3].lower() for one in MONTHS].index(parts["n"][:3].lower())
             year = int(parts["y"]) if parts.get("y") else None
+            year = 2000 + year if year is not None and year < 100 else year
             if 1 <= int(month) <= 12 and 1 <= int(parts["d"]) <= 31:
                 found.setdefault(match[0], []).append((year, int(month), int(parts["d"])))
     yield from found.items()

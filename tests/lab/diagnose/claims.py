@@ -70,7 +70,7 @@ def check_sentences(found: Diagnosis, index: Index) -> None:
         if not deep:
             assert (cause.after.hits, cause.after.silences) == counts(found, repaired, index)
         check_evidence(found.target, cause.evidence, now, after)
-        told = f"{cause.after.hits} of {len(found.prices.questions)} hits, now {found.prices.now.hits}"
+        told = f"hits {found.prices.now.hits} → {cause.after.hits} of {len(found.prices.questions)}"
         assert " ".join(cause.evidence.split()) in page
         assert f"repaired: {told}" in page
     for fix in found.fixes:
