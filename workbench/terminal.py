@@ -141,7 +141,9 @@ class LineWithCommand:
 def _line(text: str, style: str, indent: int) -> RenderableType:
     found = COMMAND.fullmatch(text)
     line = Text(text, style)
-    return Padding.indent(line, indent) if found is None else LineWithCommand(line, found[2], indent)
+    if found is not None:
+        return LineWithCommand(line, found[2], indent)
+    return Padding.indent(line, indent) if indent else line
 
 
 def renderable(parts: Iterable[Part], details: bool = False) -> RenderableType:

@@ -218,7 +218,7 @@ def _unlisted_text(verdict: Verdict, trace: Trace) -> str:
     beyond = [
         _beyond_text(one, trace.legs[one.leg].scope) for one in verdict.leg_ranks if one.rank is not None
     ]
-    return f"{' and '.join(beyond)}." if beyond else f"no leg lists it. {trace.empty_legs}".rstrip()
+    return f"{', and '.join(beyond)}." if beyond else f"no leg lists it. {trace.empty_legs}".rstrip()
 
 
 def _beyond_text(one: LegRank, scope: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from workbench.errors import InputError
 from workbench.retrieval.columns import ColumnStage, Numbers, filled
 
 
@@ -207,7 +208,10 @@ class AnsweredSum(WeightedSum):
 
 @dataclass(frozen=True)
 class RankSum(Weighted):
-    """Reciprocal rank fusion: Σ weight / (k + rank); ranks start at `first`, which is 1 or 0."""
+    """Reciprocal rank fusion: Σ weight / (k + rank); ranks start at `first`, which is 1 or 0.
+
+    Raises InputError if both `first` and `k` are 0: the first rank then divides by 0.
+    """
 
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {
         **Weighted.ranges,
@@ -216,6 +220,12 @@ class RankSum(Weighted):
     }
     k: float = 60
     first: int = 1
+
+    def __post_init__(self) -> None:
+        if not self.first and not self.k:
+            raise InputError(
+                "With ranks from 0 and k = 0, the first rank divides by 0.", "Give a larger k, or first=1."
+            )
 
     @property
     def description(self) -> str:

@@ -349,6 +349,7 @@ def _page(
 ) -> Diagnosis:
     """The diagnosis; `given` is the index without adapters, whose notes can be cut anew."""
     pipeline = runs.pipeline
+    chunks = tried(runs, goal, prices, given, trials.file) if trials.rechunk else None
     outside = [] if goal.aim is Aim.OUT else list(causes_outside(runs, index, goal))
     of_note: list[Cause] = []
     if not any(one.verified for one in outside):
@@ -367,9 +368,11 @@ def _page(
         fixes = fixes_of_many([one.repairs for one in inside], runs, goal, prices, index)
         found = len(fixes)
     few = [verified(one, runs, goal, index, trials.file) for one in _few(fixes)]
-    rechunk = trials.rechunk or (first == ("chunk",) and is_quick(given))
-    chunks = tried(runs, goal, prices, given, trials.file) if rechunk else untried(given)
-    if rechunk and not chunks.fixes:
+    if chunks is None and first == ("chunk",) and is_quick(given):
+        chunks = tried(runs, goal, prices, given, trials.file)
+    if chunks is None:
+        chunks = untried(given)
+    elif not chunks.fixes:
         causes = [without_other_chunks(one) for one in causes]
     return Diagnosis(
         explanation=explain(runs.base, index, goal.path, runs.vector),
