@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import resource
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,17 @@ from workbench.memory.options import Options
 from workbench.memory.sources import LineChunker
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.sync import Summary, index_folder
+
+
+@contextmanager
+def no_file_grows() -> Iterator[None]:
+    """As on a full disk: no file gets larger than 100 bytes, whoever writes it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @dataclass

@@ -11,7 +11,7 @@ import apsw
 import numpy as np
 import pytest
 
-from tests.home import Home
+from tests.home import Home, no_file_grows
 from workbench.errors import InputError, WorkbenchError
 from workbench.memory.index import MemoryIndex
 from workbench.memory.store.contract import DamagedError
@@ -117,6 +117,16 @@ def test_the_doctor_reads_the_file_of_words_too(home: Home) -> None:
     flipped(words, words.stat().st_size - 50, 1)
     (problem,) = read_store(home.file).problems
     assert words.name in problem
+
+
+def test_the_doctor_calls_nothing_damaged_where_the_disk_is_full(home: Home) -> None:
+    words = words_file(home.file)
+    with home.opened() as index:
+        passages_in(index, None, words)
+    for end in ("-wal", "-shm"):  # a search that found no room has left these
+        words.with_name(words.name + end).touch()
+    with no_file_grows():
+        assert read_store(home.file).problems == []
 
 
 def test_a_text_that_is_not_that_of_its_id_is_not_answered(home: Home) -> None:

@@ -34,9 +34,12 @@ from workbench.memory.store.contract import rebuild_command
 from workbench.memory.store.sqlite.database import (
     CHECKSUM_BYTES,
     WRONG_CHECKSUM,
+    can_be_read,
     checksum_vfs,
     has_a_wrong_page,
+    has_wal,
     is_marked,
+    wrong_checksum,
 )
 from workbench.memory.store.sqlite.location import words_file
 from workbench.records import Chunk
@@ -116,9 +119,10 @@ def reading(file: Path) -> Iterator[apsw.Connection]:
     """A connection that cannot write; a file in WAL mode that nobody has open is read as it lies there."""
     with open_named(file) as opened:
         resting = opened.read(20)[18:19] == b"\x02" and not file.with_name(f"{file.name}-wal").exists()
-    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    how = "immutable=1" if resting else "mode=ro"
-    db = apsw.Connection(f"{file.resolve().as_uri()}?{how}", flags=flags, vfs=checksum_vfs())
+    db = _connected(file, resting)
+    if not resting and not can_be_read(db) and not has_wal(file.resolve()):
+        db.close()  # on a full disk no reader can make the -shm file
+        db = _connected(file, resting=True)
     try:
         db.set_busy_timeout(2000)
         db.enable_load_extension(True)
@@ -129,6 +133,12 @@ def reading(file: Path) -> Iterator[apsw.Connection]:
         yield db
     finally:
         db.close()
+
+
+def _connected(file: Path, resting: bool) -> apsw.Connection:
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    how = "immutable=1" if resting else "mode=ro"
+    return apsw.Connection(f"{file.resolve().as_uri()}?{how}", flags=flags, vfs=checksum_vfs())
 
 
 def _rows(db: apsw.Connection, sql: str, *given: Any) -> list[Any]:
@@ -208,7 +218,9 @@ def _words_problems(file: Path) -> list[str]:
     try:
         with reading(file) as db:
             return [f"{file.name}: {said}" for (said,) in _rows(db, "PRAGMA quick_check") if said != "ok"]
-    except (apsw.CorruptError, apsw.NotADBError, apsw.IOError):
+    except (apsw.CorruptError, apsw.NotADBError, apsw.IOError) as error:
+        if isinstance(error, apsw.IOError) and not wrong_checksum(error):
+            raise
         return [f"{file.name}: {WRONG_CHECKSUM}"]
 
 

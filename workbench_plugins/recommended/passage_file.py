@@ -62,30 +62,24 @@ class PassageFile:
                 self.db = connect_empty()
                 self.db.execute(SCHEMA)
             elif not path.exists():
-                self._create(path, [])
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self.db = _created(path, [])
             else:
                 self.db = connect_existing(path)
                 self.db.limit(apsw.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
                 if self.db.pragma("user_version") != VERSION:
-                    self._create_from_older(path)
+                    self._replace_older(path)
                 elif _schema(self.db) != _own_schema():
                     self.db.close()
                     raise damaged(path, "it has other tables than were written")
 
-    def _create(self, path: Path, kept: Iterable[tuple[str, bytes]]) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self.db = connect_new(path)
-        with self.db:
-            self.db.execute(SCHEMA)
-            self.db.executemany("INSERT INTO passages VALUES (?, ?)", kept)
-
-    def _create_from_older(self, path: Path) -> None:
+    def _replace_older(self, path: Path) -> None:
         """Makes the file anew; what an older workbench has kept of the model's reading stays."""
         tables = {name for (name,) in self.db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         kept: list[Any] = self.db.execute(OLD_PASSAGES).fetchall() if "passages" in tables else []
         self.db.close()
-        _remove(path)
-        self._create(path, kept)
+        _replace(path, kept)
+        self.db = connect_existing(path)
 
     @contextmanager
     def plain_errors(self) -> Iterator[None]:
@@ -197,14 +191,35 @@ def made_anew(path: Path) -> None:
         for (key,) in old.db.execute("SELECT key FROM passages").fetchall():
             with suppress(StorageError):
                 kept.update(old.known([str(key)]))
-    _remove(path)
-    with closing(PassageFile(path)) as new:
-        for key, payload in kept.items():
-            new.keep(key, payload)
+    _replace(path, kept.items())
 
 
-def _remove(path: Path) -> None:
-    """Deletes a file of passages with what SQLite puts beside it."""
-    for end in ("", "-wal", "-shm"):
-        with suppress(FileNotFoundError):
-            path.with_name(path.name + end).unlink()
+def _created(path: Path, kept: Iterable[tuple[str, bytes]]) -> apsw.Connection:
+    """A connection to a new file with these payloads of what the model has read."""
+    db = connect_new(path)
+    with db:
+        db.execute(SCHEMA)
+        db.executemany("INSERT INTO passages VALUES (?, ?)", kept)
+    return db
+
+
+def _replace(path: Path, kept: Iterable[tuple[str, bytes]]) -> None:
+    """Puts a new file with these payloads into the place of the one at `path`, which stays if that fails."""
+    new = path.with_name(f"{path.name}.new")
+    _remove(new, "", *BESIDE)
+    try:
+        _created(new, kept).close()
+        _remove(path, *BESIDE)
+        new.replace(path)
+    finally:
+        _remove(new, "", *BESIDE)
+
+
+BESIDE = ("-wal", "-shm")
+"""The ends of the files that SQLite puts beside a database."""
+
+
+def _remove(path: Path, *ends: str) -> None:
+    """Deletes the files of this path with these ends."""
+    for end in ends:
+        path.with_name(path.name + end).unlink(missing_ok=True)

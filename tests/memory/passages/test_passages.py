@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.home import no_file_grows
+from workbench.errors import StorageError
 from workbench.memory.embedding.local import unit
 from workbench.memory.sources import LineChunker
 from workbench.memory.store.postings import K1, B
@@ -20,7 +23,7 @@ from workbench.records import Chunk
 from workbench.retrieval.proper_nouns import is_name, proper_nouns
 from workbench_plugins.recommended import words as words_module
 from workbench_plugins.recommended.keywords import StemIndex, content_stems, question_stems
-from workbench_plugins.recommended.passage_file import PassageFile
+from workbench_plugins.recommended.passage_file import PassageFile, made_anew
 from workbench_plugins.recommended.passage_windows import MOST_PIECES, outline, windows_of
 from workbench_plugins.recommended.words import (
     PASSAGE,
@@ -203,15 +206,34 @@ def test_bm25_of_each_text_is_the_formula_with_its_own_counts(texts: list[list[s
         assert table.scores([stem]) == pytest.approx(expected)
 
 
-def test_a_file_of_an_older_workbench_keeps_what_was_read(tmp_path: Path) -> None:
+@pytest.fixture
+def older(tmp_path: Path) -> Path:
+    """A file of an older workbench, with what a model has read."""
     old = apsw.Connection(str(tmp_path / "words"))
     old.execute("CREATE TABLE passages (key TEXT PRIMARY KEY, payload BLOB NOT NULL) WITHOUT ROWID")
     old.execute("INSERT INTO passages VALUES ('a', x'01')")
     old.pragma("user_version", 1)
     old.close()
-    with closing(PassageFile(tmp_path / "words")) as new:
+    return tmp_path / "words"
+
+
+def test_a_file_of_an_older_workbench_keeps_what_was_read(older: Path) -> None:
+    with closing(PassageFile(older)) as new:
         assert new.known(["a"]) == {"a": b"\x01"}
         assert new.db.reserve_bytes("main") == CHECKSUM_BYTES
+
+
+@pytest.mark.parametrize("change", [PassageFile, made_anew], ids=["older", "damaged"])
+def test_what_was_read_is_not_lost_where_the_disk_has_no_room_for_a_new_file(
+    older: Path, change: Callable[[Path], object]
+) -> None:
+    before = older.read_bytes()
+    with no_file_grows(), pytest.raises(StorageError, match="cannot be"):
+        change(older)
+    assert older.read_bytes() == before
+    assert [one.name for one in older.parent.iterdir()] == ["words"]
+    with closing(PassageFile(older)) as new:
+        assert new.known(["a"]) == {"a": b"\x01"}
 
 
 def test_a_long_run_without_a_blank_is_left_out_of_the_windows() -> None:

@@ -198,9 +198,9 @@ def connect_existing(path: Path) -> apsw.Connection:
     check_beside(path)
     real = path.resolve()
     may_write = os.access(real, os.W_OK) and os.access(real.parent, os.W_OK)
-    if may_write or _has_wal(real):
+    if may_write or has_wal(real):
         db = _connect(path, apsw.SQLITE_OPEN_READWRITE if may_write else apsw.SQLITE_OPEN_READONLY)
-        if _can_be_read(db) or _has_wal(real):
+        if can_be_read(db) or has_wal(real):
             return db
         db.close()
     frozen = f"{real.as_uri()}?immutable=1"
@@ -215,14 +215,16 @@ def check_beside(path: Path) -> None:
         raise damaged(path, str(error)) from None
 
 
-def _has_wal(real: Path) -> bool:
+def has_wal(real: Path) -> bool:
+    """Whether changes of a database are in its -wal file and perhaps not in the database itself."""
     try:
         return real.with_name(f"{real.name}-wal").stat().st_size > 0
     except OSError:
         return False
 
 
-def _can_be_read(db: apsw.Connection) -> bool:
+def can_be_read(db: apsw.Connection) -> bool:
+    """Whether SQLite can make or open what it needs beside a database in WAL mode."""
     try:
         db.pragma("user_version")
     except (apsw.IOError, apsw.CantOpenError, apsw.FullError) as error:
