@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import IO, Any
+from typing import IO
 
 from workbench.errors import InputError, Interrupted, WorkbenchError
 from workbench.memory.addresses import server_location
@@ -55,6 +55,7 @@ from workbench.memory.store.contract import (
     OtherVersionError,
     Settings,
     Stamp,
+    VectorSource,
     unwritable,
 )
 from workbench.memory.store.sqlite.location import SQLiteLocation
@@ -64,7 +65,7 @@ from workbench.registry import Registry
 from workbench.safe_text import counted
 
 DEFAULTS = Options()
-SHIPPED_VECTORS = Registry[Any]("shipped vectors", lambda thing: hasattr(thing, "cached"))
+SHIPPED_VECTORS = Registry[VectorSource]("shipped vectors", lambda thing: isinstance(thing, VectorSource))
 """Vectors that come with a feature: an index takes those that fit it, instead of computing them."""
 
 
@@ -202,7 +203,7 @@ def _sources(
 
 
 @contextmanager
-def _vector_source(root: Path, location: IndexLocation) -> Iterator[IndexStore | None]:
+def _vector_source(root: Path, location: IndexLocation) -> Iterator[VectorSource | None]:
     """The folder's index file, whose vectors an index on a server takes; None without a sound one."""
     file = SQLiteLocation(default_index_path(root))
     if isinstance(location, SQLiteLocation) or not file.exists():
@@ -264,7 +265,7 @@ class Work:
     options: Options
     first: bool
     in_file: bool
-    vector_source: IndexStore | None = None
+    vector_source: VectorSource | None = None
     summary: Summary = field(default_factory=Summary)
     gone: list[str] = field(default_factory=list)
 

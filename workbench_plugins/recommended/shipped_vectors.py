@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from workbench.memory.embedding.local import PACKAGED_MODEL, PACKAGED_SHA256
-from workbench.memory.store.contract import Cached, Settings
+from workbench.memory.store.contract import Cached, Settings, VectorSource
 
 FILE = Path(__file__).with_name("sample_memory.npz")
 REVISION = f"{PACKAGED_SHA256[:12]}/windowed"
@@ -32,7 +32,7 @@ def _array(name: str) -> Any:
         return file[name]
 
 
-class Shipped:
+class Shipped(VectorSource):
     """Lends the vectors of the sample memory's chunks to an index that has none."""
 
     name: ClassVar[str] = "sample_memory"

@@ -202,8 +202,28 @@ def stopped_after(
             over.set()
 
 
-class IndexStore(ABC):
-    """An open store, for one thread at a time.
+class VectorSource(ABC):
+    """What lends vectors that it knows: the cache of a store, or what a feature brings along."""
+
+    @abstractmethod
+    def cached(self, settings: Settings, role: str, hashes: Iterable[str]) -> dict[str, Cached]:
+        """The known vectors of these text hashes, for the model and revision of `settings`."""
+
+
+class VectorCache(VectorSource):
+    """The vectors of texts by the hash of their exact text, so that no text is embedded twice."""
+
+    @abstractmethod
+    def remember(self, settings: Settings, role: str, found: Mapping[str, Cached]) -> None:
+        """Keeps vectors by model, revision, role, and the hash of their exact text."""
+
+    @abstractmethod
+    def forget_removed_texts(self) -> None:
+        """Removes the vectors of texts that are no longer in the index."""
+
+
+class IndexStore(VectorCache):
+    """An open store, for one thread at a time; it is a cache of vectors, too.
 
     Rows are positive whole numbers. A row belongs to one chunk until that chunk is deleted. Raw numbers are
     the engine's own; `Hits.larger_is_better` states their direction. Hits come best first, ties by chunk id.
@@ -356,20 +376,6 @@ class IndexStore(ABC):
     def restamp(self, stamps: Mapping[str, tuple[int, int]]) -> None:
         """Sets the size and time of unchanged documents."""
 
-    # The embedding cache
-
-    @abstractmethod
-    def cached(self, settings: Settings, role: str, hashes: Iterable[str]) -> dict[str, Cached]:
-        """The known vectors of these text hashes, for the model and revision of `settings`."""
-
-    @abstractmethod
-    def forget_removed_texts(self) -> None:
-        """Removes the vectors of texts that are no longer in the index."""
-
-    @abstractmethod
-    def remember(self, settings: Settings, role: str, found: Mapping[str, Cached]) -> None:
-        """Keeps vectors by model, revision, role, and the hash of their exact text."""
-
     @cached_property
     def known_vectors(self) -> KnownVectors:
         """What embeds texts for this store finds known vectors here, and keeps new ones."""
@@ -444,13 +450,13 @@ class Provenance:
 class KnownVectors:
     """The vectors that a store knows: those of its cache, those not written yet, and those of `source`.
 
-    `source` is another open store whose vectors are taken before a text is embedded. What is kept while one
-    state is read waits in a queue, since a store cannot write then. With `distrusted`, none is found, so that
-    all texts are embedded again; what is kept replaces the old vectors.
+    The vectors of `source` are taken before a text is embedded. What is kept while one state is read waits in
+    a queue, since a store cannot write then. With `distrusted`, none is found, so that all texts are embedded
+    again; what is kept replaces the old vectors.
     """
 
     def __init__(self, store: IndexStore) -> None:
-        self.source: IndexStore | None = None
+        self.source: VectorSource | None = None
         self.distrusted = False
         self._store = store
         self._waiting: dict[tuple[Settings, str], dict[str, Cached]] | None = None

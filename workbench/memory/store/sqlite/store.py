@@ -49,8 +49,8 @@ LARGEST_KNN = 4096
 """The most neighbours that vec0 returns."""
 SPARE = 16
 """So many more neighbours are asked of vec0, so that the last ones are clearly farther than those wanted."""
-LEAST_FOR_VEC0 = 1_000
-"""Chunks. In a smaller index, reading all vectors takes as long."""
+LEAST_FOR_VEC0 = 300
+"""Chunks. In a smaller index, reading all vectors takes as long: measured at 100 to 100,000."""
 VEC0_ROUNDING = 1e-4
 """More than vec0 loses in a cosine distance, which it computes in float32."""
 NEAREST_SQL = "SELECT chunk_id, distance FROM chunks_vec WHERE embedding MATCH ? AND k = ? ORDER BY distance"
