@@ -175,5 +175,16 @@ def usage_error(error: Any) -> InputError:
     name = str(missing.name) if absent and missing is not None else ""
     if command == "workbench compare" and name == "question":
         return InputError(problem, 'Ask it like this: workbench compare -q "QUESTION"')
+    if option := _option_of_the_root(error):
+        after = command.removeprefix(error.ctx.find_root().command_path).strip()
+        return InputError(problem, f"It stands before the command: workbench {option} … {after} …")
     usual = f"`{command} -h` shows what it takes."
     return InputError(problem, NEXT.get(name, usual).format(command=command))
+
+
+def _option_of_the_root(error: Any) -> str:
+    """The option that a command does not have, if `workbench` itself has it; or nothing."""
+    option = getattr(error, "option_name", "")
+    if not option or error.ctx is None or error.ctx.parent is None:
+        return ""
+    return option if any(option in one.opts for one in error.ctx.find_root().command.params) else ""

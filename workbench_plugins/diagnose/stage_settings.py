@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.contracts import Layout
-from workbench.errors import InputError
+from workbench.errors import InputError, unknown_name
 from workbench.measure.blame import LAYOUT, Edit, edited, next_common
 from workbench.records import Stage
 from workbench.retrieval.pipeline import Difference, Pipeline
@@ -31,9 +31,24 @@ class StageSettings(Language):
         raise InputError(f"{file} is no file of settings.", "Give the name of a system.")
 
     def key_of(self, setting: str) -> str:
-        """The slot, if it is followed by `none` or by the name of a system."""
+        """The slot, if it is followed by `none` or by the name of a system.
+
+        Raises InputError for a slot of some system that is followed by another word.
+        """
         slot, _, value = (part.strip() for part in setting.partition("="))
-        return slot if slot.isidentifier() and (value == NONE or value in SYSTEMS) else ""
+        if not slot.isidentifier():
+            return ""
+        if value == NONE or value in SYSTEMS:
+            return slot
+        if (
+            value
+            and not _is_number(value)
+            and any(content_of(one, slot) is not None for one in SYSTEMS.values())
+        ):
+            raise unknown_name(
+                "system", value, list(SYSTEMS), f"Choose one of them, or set a parameter: {slot}.NAME=VALUE"
+            )
+        return ""
 
     def with_setting(self, pipeline: Pipeline, setting: str) -> Pipeline | None:
         """The pipeline with the stage, or without it; None if the slot does not fit."""
@@ -48,6 +63,14 @@ class StageSettings(Language):
 
 
 LANGUAGE = StageSettings()
+
+
+def _is_number(value: str) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
 
 
 def content_of(pipeline: Pipeline, slot: str) -> Stage | Layout | None:
