@@ -676,7 +676,20 @@ def settings_table(sweep: Sweep, count: int = SHOWN, front: bool = True) -> Tabl
         told = ", ".join(word for word, holds in signs.items() if holds)
         rows.append((*sweep.settings[number], *_numbers(sweep, number), told))
     heads = numbers(*(one.name for one in sweep.axes), sweep.measure, "judged", "nothing returned")
-    return Table("settings", [*heads, ""], [*rows, (*sweep.now, *_numbers(sweep, -1), "now")])
+    present = (*map(_short, sweep.now), *_numbers(sweep, -1), "now")
+    return Table("settings", [*heads, ""], [*rows, present])
+
+
+def _short(value: str) -> str:
+    """A setting's value, of a fraction six digits.
+
+    >>> _short("0.21400000000000008"), _short("AND"), _short("10000000")
+    ('0.214', 'AND', '10000000')
+    """
+    try:
+        return f"{float(value):.6g}" if "." in value else value
+    except ValueError:
+        return value
 
 
 def _numbers(sweep: Sweep, number: int) -> tuple[str, str, str]:
