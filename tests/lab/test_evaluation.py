@@ -94,6 +94,11 @@ def test_what_is_no_question_set_and_no_list_of_pipelines_is_refused(
         evaluate(*given, toy)
 
 
+def test_a_folder_in_place_of_an_open_index_is_refused() -> None:
+    with pytest.raises(InputError, match="'notes' is not an open index"):
+        evaluate(ONE, [SHIPPED], "notes")  # type: ignore[arg-type]
+
+
 # labelled questions
 
 

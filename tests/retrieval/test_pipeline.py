@@ -135,6 +135,16 @@ def test_the_name_of_a_pipeline_is_refused_with_the_way_to_it(toy: MemoryIndex) 
         search("tea", "am-205", toy)  # type: ignore[arg-type]
 
 
+def test_what_stands_in_the_wrong_place_of_a_search_is_named(toy: MemoryIndex) -> None:
+    system = SYSTEMS["openclaw-2026.2.13-vector-only"]
+    with pytest.raises(InputError, match=r"'notes' is not an open index.\s+workbench.open_index"):
+        search("tea", system, "notes")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="3 is not a question"):
+        search(3, system, toy)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="is not a trace"):
+        explain(toy, search("tea", system, toy), "memory/tea.md")  # type: ignore[arg-type]
+
+
 def test_what_a_notebook_prints_of_a_search_is_a_line(toy: MemoryIndex) -> None:
     trace = search("rooibos tea", SYSTEMS["openclaw-2026.2.13-vector-only"], toy)
     returned = f"{len(trace.results)} of {len(trace.candidates)} candidates returned"

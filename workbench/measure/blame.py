@@ -25,7 +25,7 @@ from workbench.progress import progress_bar
 from workbench.records import Stage, Tabular, Trace
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import Union, legs_of
-from workbench.retrieval.pipeline import Pipeline, Running, before, check_pipeline, run, search
+from workbench.retrieval.pipeline import Pipeline, Running, before, check_open, check_pipeline, run, search
 from workbench.retrieval.query import BLANKS, check_question
 from workbench.safe_text import counted
 from workbench.tables import Block, Fold, Part, Table, Types, hanging, numbers, tidy
@@ -440,6 +440,7 @@ def blame(
     """
     check_pipeline(one)
     check_pipeline(other)
+    check_open(index)
     parts = changes_between(one, other)
     with index.snapshot():
         value = _value_of(one, other, index, questions, target, measure)

@@ -18,7 +18,7 @@ from workbench.progress import progress_bar
 from workbench.records import Floats, Tabular, Trace
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import VectorLeg, legs_of
-from workbench.retrieval.pipeline import Pipeline, check_pipeline, search
+from workbench.retrieval.pipeline import Pipeline, check_open, check_pipeline, search
 from workbench.retrieval.query import BLANKS
 from workbench.safe_text import one_line
 from workbench.tables import ABSENT, Note, Part, Table, Types, numbers, tidy
@@ -301,10 +301,11 @@ def evaluate(
     `measures` are measures of ir_measures or their names: `nDCG@10`, `RR`, `R@5`, `P@5`, `Judged@5`, …; their
     means are in `by_measure`. Pass a `CachedIndex` to share the index's answers between several calls.
 
-    Raises InputError for an unknown measure, if `questions` is not a question set, and if `pipelines` is not
-    a list of pipelines.
+    Raises InputError for an unknown measure, if `questions` is not a question set, if `pipelines` is not a
+    list of pipelines, and for a folder in place of an open index.
     """
     _check(questions, pipelines)
+    check_open(index)
     for measure in measures:
         known_measure(measure)
     index = index if isinstance(index, CachedIndex) else CachedIndex(index)

@@ -23,7 +23,7 @@ from workbench.retrieval.fusion import WeightedSum
 from workbench.retrieval.index_adapters import innermost
 from workbench.retrieval.legs import LegRank, LegStage, Union, legs_of
 from workbench.retrieval.picture import Mark, picture
-from workbench.retrieval.pipeline import Running
+from workbench.retrieval.pipeline import Running, check_open
 from workbench.retrieval.scope import Scope
 from workbench.safe_text import counted, one_line
 from workbench.tables import Block, Fold, Part, Picture, hanging
@@ -260,8 +260,11 @@ def explain(trace: Trace, index: Index, target: str, vector: Vector | None = Non
 
     `index` must be the one that was searched, in the same state: what was beyond the pool is looked up
     there. If it may change meanwhile, put search and explain into one `index.snapshot()`. `vector` is the
-    question's vector, if `search` was given one.
+    question's vector, if `search` was given one. Raises InputError for what is not a trace or not an index.
     """
+    if not isinstance(trace, Trace):
+        raise InputError(f"{trace!r} is not a trace.", "workbench.search(question, system, index) gives one.")
+    check_open(index)
     with index.snapshot():
         limit = next((stage.count for stage in trace.stages if isinstance(stage, Limit)), math.inf)
         context = Running(index.laid_out(trace.layout), trace.question, limit, vector)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, lru_cache
 from numbers import Real
+from os import PathLike
 from textwrap import wrap
 from typing import Any, NamedTuple
 
@@ -347,6 +348,12 @@ def check_pipeline(value: object) -> None:
         )
 
 
+def check_open(index: object) -> None:
+    """Raises InputError for a folder or an address in place of an index."""
+    if isinstance(index, str | PathLike):
+        raise InputError(f"{str(index)!r} is not an open index.", "workbench.open_index(folder) opens one.")
+
+
 def run(trace: Trace, context: Context, first: int = 0, last: int | None = None) -> Trace:
     """The trace after the stages from `first` up to, but not including, `last` have run in their order.
 
@@ -379,10 +386,13 @@ def search(
     """The trace of running `pipeline` for `question` on `index`; a blank question asks nothing.
 
     `vector` is the question's unit vector if it is already known. With `last`, the stages from that
-    number on do not run. Raises InputError for a value that is not a pipeline, and for an index that cannot
-    be laid out as the pipeline needs it.
+    number on do not run. Raises InputError for a question that is not text, for what is not a pipeline or not
+    an index, and for an index that cannot be laid out as the pipeline needs it.
     """
     check_pipeline(pipeline)
+    check_open(index)
+    if not isinstance(question, str):
+        raise InputError(f"{question!r} is not a question.", "Give its text.")
     cleaned = question.strip(BLANKS)
     trace = Trace(cleaned, pipeline.name, pipeline.stages, layout=pipeline.layout)
     if not cleaned:
