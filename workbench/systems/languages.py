@@ -75,7 +75,7 @@ def with_keys_of_any_language(
         if current and not leave_out and not any(changed):
             raise InputError(
                 f"{current[0].name} has no stage that {language.key_of(setting)} sets.",
-                f"See its stages: workbench show {current[0].name.partition('@')[0]}",
+                f"See its stages: workbench systems {current[0].name.partition('@')[0]}",
             )
         current = [new or old for new, old in zip(changed, current, strict=True)]
     return current, others

@@ -95,7 +95,7 @@ def with_keys(pipeline: Pipeline, settings: Sequence[str]) -> Pipeline:
     if missing:
         raise InputError(
             f"{pipeline.name} has no stage that {missing[0]} sets.",
-            f"See its stages: workbench show {pipeline.name.partition('@')[0]}",
+            f"See its stages: workbench systems {pipeline.name.partition('@')[0]}",
         )
     return tuned(pipeline, search, typed)
 
