@@ -40,6 +40,7 @@ SHALLOW = 20
 """A pool or an answer of so many is no first page any more."""
 NEIGHBOURS = 10
 DATE = re.compile(r"(?:19|20)\d\d-(?:0\d|1[0-2])-[0-3]\d")
+OPERATORS = ("AND", "OR", "NOT", "NEAR")
 
 
 @dataclass(frozen=True)
@@ -398,7 +399,7 @@ def _words(index: OpenIndex, asked: Sequence[str], traces: Sequence[Trace]) -> I
     lost = [
         question
         for question, trace in zip(asked, traces, strict=True)
-        if trace.match and not any(word.lower() in trace.match.lower() for word in unicode_words(question))
+        if trace.match and not share_a_word(question, trace.match)
     ]
     if lost:
         example = f"{len(lost)} of {len(asked)} questions, such as {lost[0]!r:.60}"
@@ -408,12 +409,24 @@ def _words(index: OpenIndex, asked: Sequence[str], traces: Sequence[Trace]) -> I
 def _without_words(question: str, trace: Trace) -> Iterator[str]:
     """The keyword hits without the first three letters of any word, or any letter of one not in Latin."""
     if "keyword" in trace.legs:
-        words = map(_letters, unicode_words(f"{question} {trace.match or ''}"))
-        starts = {one for word in words for one in ([word[:3]] if word.isascii() else word)}
+        starts = _starts(unicode_words(f"{question} {trace.match or ''}"))
         found = np.isin(trace.rows, trace.legs["keyword"].hits.rows)
         for one, here in zip(trace.chunks, found, strict=True):
             if here and not any(start in _letters(f"{one.path} {one.text}") for start in starts):
                 yield f"{one.location} for {question!r:.60}"
+
+
+def share_a_word(question: str, match: str) -> bool:
+    """Whether a query has a word of the question, in any form: a query of stems has "price" for "prices"."""
+    kept = _starts(one for one in unicode_words(match) if one not in OPERATORS)
+    asked = _starts(unicode_words(question))
+    return any(one.startswith(other) or other.startswith(one) for one in asked for other in kept)
+
+
+def _starts(words: Iterable[str]) -> set[str]:
+    """The first three letters of each word in Latin, and each letter of the others."""
+    letters = map(_letters, words)
+    return {one for word in letters for one in ([word[:3]] if word.isascii() else word)}
 
 
 def _letters(text: str) -> str:

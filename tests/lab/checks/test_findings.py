@@ -20,7 +20,7 @@ from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.settings import with_settings
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import EVIDENCE_FLOOR, SHIPPED, THREE_FIXES, WORKAROUND
-from workbench_plugins.diagnose.findings import Finding, lint, lint_on, lint_pair, probes
+from workbench_plugins.diagnose.findings import Finding, lint, lint_on, lint_pair, probes, share_a_word
 from workbench_plugins.engines.lists import fusion_of_lists
 from workbench_plugins.engines.presets import ENGINES
 
@@ -90,6 +90,20 @@ def test_no_fusion_is_against_a_leg_but_those_that_are_known(name: str) -> None:
 def test_no_keyword_hit_of_a_system_is_without_a_word(kept: CachedIndex, name: str) -> None:
     found = lint_on(SYSTEMS[name], kept.inner, ["rooibos tea", "who is Michael?"])
     assert not {"keyword hits without a word", "a filter after the cut"} & kinds(found)
+
+
+@pytest.mark.parametrize(
+    ("question", "match", "shared"),
+    [
+        ("tickets and prices", "ticket OR price", True),  # stems
+        ("Michaels Preise", "michael* AND preis*", True),
+        ("東京の塔", "東京", True),
+        ("oil or gas", "sourdough OR oven", False),  # OR is no word of the question
+        ("which bread", "sourdough AND oven", False),
+    ],
+)
+def test_a_query_has_a_word_of_the_question_in_any_form(question: str, match: str, shared: bool) -> None:
+    assert share_a_word(question, match) is shared
 
 
 def test_every_system_can_be_linted() -> None:
