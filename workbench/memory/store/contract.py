@@ -506,7 +506,7 @@ class KnownVectors:
 
 
 def in_order(store: IndexStore, hits: Hits) -> Hits:
-    """The hits by (number, chunk id), or by (number, row) as the store's `made.ties_by_row` says."""
+    """The hits by (number, chunk id), or by (number, row) as `provenance.ties_by_row` says."""
     keys: NDArray[Any] = hits.rows
     if len(set(hits.raw.tolist())) < hits.raw.size and not store.provenance.ties_by_row:
         keys = np.array([chunk.id for chunk in store.chunks(hits.rows)], np.str_)
