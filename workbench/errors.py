@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Collection
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -71,11 +72,18 @@ def install_extra(extra: str) -> str:
     return f"Install it in the folder of the workbench: pip install -e '.[{extra}]'"
 
 
+def _plainly(name: str) -> str:
+    """A name in small letters and with hyphens, since nobody means another one by writing it otherwise."""
+    return re.sub(r"[\s_]+", "-", name.strip().lower())
+
+
 def unknown_name(kind: str, name: str, known: Collection[str], remedy: str) -> InputError:
     """The error for a name that is not in `known`; its message lists the nearest names.
 
     >>> unknown_name("leg", "vectro", ["vector", "keyword"], "Choose one of them.").problem
     "There is no leg 'vectro'; the nearest are vector, keyword."
     """
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.3) or list(known)[:3]
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.3)
+    same = [one for one in known if _plainly(one) == _plainly(name)]
+    near = [*same, *(one for one in near if one not in same)][:3] or list(known)[:3]
     return InputError(f"There is no {kind} {name!r}; the nearest are {', '.join(near)}.", remedy)

@@ -8,10 +8,12 @@ what to type.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
+from workbench.cli.commands import rows
 from workbench.cli.output import print_error
 from workbench.errors import InputError
 
@@ -29,9 +31,22 @@ NEXT: Mapping[str, str] = {
     "target": "Name the file that you expect in the answer: -t memory/FILE.md",
     "system": "Name one after the command: `workbench systems` lists them.",
     "one": "Name one after the command: `workbench systems` lists them.",
+    "issue": "Put the report into a file, and name it: {command} FILE",
+    "numbers": "Give numbers as they were printed: {command} 0.016393 0.5",
+    "words": 'Say what you see: {command} "nothing comes back"',
     "axes": "Name a parameter and its values: fusion.vector=0:1:5. `workbench systems NAME` has the names.",
 }
 """What to type for a parameter that is missing, by its name."""
+
+
+OTHER_NAMES: Mapping[str, Sequence[str]] = {
+    "--limit": ("-n", "-k", "--top", "--top-k", "--topk", "--k", "--max", "--count", "--max-results"),
+    "--target": ("--file", "--path", "--expected", "--expect"),
+    "--min-score": ("--threshold", "--floor", "--minscore", "--min_score"),
+    "--system": ("--engine", "--pipeline"),
+    "--memory": ("--folder", "--dir", "--directory"),
+}
+"""What other tools call an option of ours."""
 
 
 # Flags where a command has arguments
@@ -155,6 +170,8 @@ def check_command(typed: str, commands: Sequence[str], above: str = "workbench")
     problem, quoted = f"There is no command {typed!r}.", typed.replace('"', "'")
     if near := get_close_matches(typed.lower(), commands, n=1, cutoff=0.7):
         raise InputError(problem, f"The nearest is `{above} {near[0]}`.")
+    if typed.lower() == "version":
+        raise InputError(problem, "Type: workbench --version")
     if typed.lower() in ("help", "?"):
         raise InputError(
             problem, "`workbench --help` lists the commands; after a command, -h has its options."
@@ -169,7 +186,7 @@ def check_command(typed: str, commands: Sequence[str], above: str = "workbench")
 def usage_error(error: Any) -> InputError:
     """A command line that cannot be run, as a problem and what to type."""
     problem = error.format_message()
-    command = error.ctx.command_path if error.ctx is not None else "workbench"
+    command = error.ctx.command_path if error.ctx is not None else _command_typed()
     missing = getattr(error, "param", None)
     absent = missing is not None and type(error).__name__ == "MissingParameter"
     name = str(missing.name) if absent and missing is not None else ""
@@ -178,6 +195,8 @@ def usage_error(error: Any) -> InputError:
     if option := _option_of_the_root(error):
         after = command.removeprefix(error.ctx.find_root().command_path).strip()
         return InputError(problem, f"It stands before the command: workbench {option} … {after} …")
+    if meant := _option_meant(error):
+        return InputError(problem.partition(" (")[0], meant)
     usual = f"`{command} -h` shows what it takes."
     return InputError(problem, NEXT.get(name, usual).format(command=command))
 
@@ -188,3 +207,19 @@ def _option_of_the_root(error: Any) -> str:
     if not option or error.ctx is None or error.ctx.parent is None:
         return ""
     return option if any(option in one.opts for one in error.ctx.find_root().command.params) else ""
+
+
+def _command_typed() -> str:
+    """The command that was typed, for an error that does not know it."""
+    name = next((one for one in sys.argv[1:] if one in rows()), "")
+    return f"workbench {name}".strip()
+
+
+def _option_meant(error: Any) -> str:
+    """What to type in place of an option that another tool has; empty for any other error."""
+    typed = str(getattr(error, "option_name", ""))
+    if type(error).__name__ != "NoSuchOption" or error.ctx is None:
+        return ""
+    known = {flag for one in error.ctx.command.params for flag in one.opts}
+    meant = next((name for name, others in OTHER_NAMES.items() if typed in others and name in known), "")
+    return f"Here it is {meant}: `{error.ctx.command_path} -h` has all options." if meant else ""

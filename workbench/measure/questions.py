@@ -83,6 +83,11 @@ def load_questions(path: str | os.PathLike[str]) -> QuestionSet:
     Raises InputError for a file that cannot be read or has more than 2 MB, for text that is not YAML, for
     aliases and deep nesting, for unknown keys and missing fields, and for a question that is too long.
     """
+    if len(str(path).split()) > 1 and not Path(path).exists():
+        raise InputError(
+            f"There is no file of questions {path}.",
+            f'Labelled questions are in a file. To ask one question: workbench search "{path}"',
+        )
     text = read_input(path, "The file of questions", LARGEST_FILE)
     try:
         data = load_yaml(text)

@@ -10,6 +10,7 @@ import codecs
 import errno
 import hashlib
 import os
+import re
 import secrets
 import shlex
 import stat
@@ -75,6 +76,15 @@ def replaced(path: str | os.PathLike[str], overwrite: bool = True) -> Iterator[T
             fresh.unlink()
 
 
+def _path_advice(path: str) -> str:
+    """What to look at where a folder does not exist; a path of Windows has another form in WSL."""
+    windows = re.fullmatch(r"([A-Za-z]):[\\/](.*)", path)
+    if windows is None:
+        return "Check the path; it is case-sensitive."
+    below = windows[2].replace("\\", "/")
+    return f"In WSL this folder is /mnt/{windows[1].lower()}/{below}. Check the path; it is case-sensitive."
+
+
 def memory_root(folder: str | os.PathLike[str]) -> Path:
     """The folder as an absolute path without links.
 
@@ -83,9 +93,7 @@ def memory_root(folder: str | os.PathLike[str]) -> Path:
     root = Path(folder).expanduser()
     try:
         if not root.exists():
-            raise InputError(
-                f"The memory folder {root} does not exist.", "Check the path; it is case-sensitive."
-            )
+            raise InputError(f"The memory folder {root} does not exist.", _path_advice(str(root)))
         if not root.is_dir():
             raise InputError(f"{root} is a file, not a folder.", "Give the folder that holds MEMORY.md.")
         with os.scandir(root):

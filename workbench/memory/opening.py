@@ -25,6 +25,9 @@ def _open_folder(
     root = memory_root(address)
     location = SQLiteLocation(index_path or file_to_open(root))
     if not location.exists():
+        above = root.parent
+        if index_path is None and root.name == "memory" and SQLiteLocation(file_to_open(above)).exists():
+            raise InputError(f"{address} is a folder of an indexed memory.", f"Name the memory: -m {above}")
         raise location.missing(address)
     return MemoryIndex.open(location, embedder, Path(address))
 

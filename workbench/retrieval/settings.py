@@ -99,8 +99,10 @@ def _parts(text: str) -> tuple[str, str, str]:
     name, equals, value = text.partition("=")
     slot, dot, parameter = name.strip().partition(".")
     if not (equals and dot and slot and parameter):
+        meant = text.replace(":", "=", 1) if dot and ":" in text else f"{name.strip()}=VALUE" if dot else ""
         raise InputError(
-            f"The setting {text!r} is not of the form slot.parameter=value.", "For example: fusion.vector=0.5"
+            f"The setting {text!r} is not of the form slot.parameter=value.",
+            f"Write {meant}. For example: fusion.vector=0.5" if meant else "For example: fusion.vector=0.5",
         )
     return slot, parameter, value.strip()
 
