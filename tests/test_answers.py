@@ -13,7 +13,7 @@ from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import search
 from workbench.systems.catalogue import SYSTEMS, system
 from workbench.systems.openclaw import SHIPPED
-from workbench.tables import Excerpt, html_of
+from workbench.tables import Excerpt, Note, hanging, html_of
 from workbench.terminal import text_of
 
 QUESTION = "how should I evaluate if a claim is actually true"
@@ -92,6 +92,21 @@ def test_a_pipe_gets_the_text_of_a_terminal_and_no_squeezed_column(run: Run, sam
     for width in (80, 120, 200):
         trace = search("urgent notifications", SHIPPED, sample)
         assert all(len(line) <= width for line in text_of(trace.view(), width=width).splitlines())
+
+
+def test_a_terminal_folds_no_command_and_parts_no_number_from_its_unit() -> None:
+    command = f"workbench search 'where is the tea' --memory {'/long' * 20} --system recommended"
+    for width in (40, 80, 106):
+        lines = text_of(
+            [f"Try it: {command}", hanging(f"  Repair: {command}"), Note("Not so.", f"Do so: {command}")],
+            width=width,
+        ).splitlines()
+        assert [line.strip() for line in lines if "workbench" in line] == [command] * 3
+    for width in range(20, 60):
+        told = "Nothing has changed since: 45 files (294 chunks), 0.7 s. Hits: 6 → 27 of 57, 0.3 < 0.4, 30 %."
+        printed = text_of([told], width=width)
+        assert "0.7 s" in printed
+        assert all(one in printed for one in ("6 → 27", "0.3 < 0.4", "30 %"))
 
 
 # explain

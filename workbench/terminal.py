@@ -36,6 +36,12 @@ LOOKS: Mapping[str, Mapping[str, Any]] = {
 """How a column is printed by its type; every other type is printed as it comes."""
 
 
+NO_BREAK = "\ue000"
+"""A blank at which no line ends, until it is printed: rich breaks lines at no-break blanks, too."""
+TOGETHER = re.compile(r"(?<=\d) (?=(?:ms|s|[kMG]?B|%)(?:\W|$))|(?<=\d) (?=[<>≥≤→] )|(?<=[<>≥≤→]) (?=-?\d)")
+"""The blank between a number and its unit, and those of `6 → 27` and `0.349 < 0.350`."""
+
+
 class PlainConsole(Console):
     """A console that reads no markup, and makes control characters visible in whatever it prints."""
 
@@ -49,7 +55,8 @@ class PlainConsole(Console):
             if segment.control:
                 yield segment
             else:
-                yield Segment(visible(without_own_keys(segment.text, self._own_keys)), segment.style)
+                text = visible(without_own_keys(segment.text, self._own_keys))
+                yield Segment(text.replace(NO_BREAK, " "), segment.style)
 
 
 class FoldingTable(RichTable):
@@ -140,7 +147,7 @@ class LineWithCommand:
 
 def _line(text: str, style: str, indent: int) -> RenderableType:
     found = COMMAND.fullmatch(text)
-    line = Text(text, style)
+    line = Text(text if found else TOGETHER.sub(NO_BREAK, text), style)
     if found is not None:
         return LineWithCommand(line, found[2], indent)
     return Padding.indent(line, indent) if indent else line

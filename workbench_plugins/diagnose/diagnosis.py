@@ -518,6 +518,7 @@ def _price_text(prices: Prices, fix: Fix) -> str:
     parts = [(fix.price.hits_text, len(prices.questions), asked, "find their file", fix.price.hits)]
     if prices.controls:
         silence = fix.price.silence
+        silence = silence if silence and silence.wins + silence.losses else None
         parts.append(
             (fix.price.silence_text, len(prices.controls), "unanswerable ones", "return nothing", silence)
         )

@@ -250,8 +250,13 @@ def _copies(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     longer = search(runs.question, runs.pipeline.asking(limit=MOST_COPIES * limit), index, runs.vector)
     once = _each_once([one.chunk for one in longer.results])[:limit]
     if goal.path in [one.path for one in once]:
-        told = f"{counted(copies, 'result')} of {len(answer)} repeat the text of another one, or nearly so"
-        yield of_kind("copies", f"{goal.path}: {told}; with each text once, the file is {goal.aim}", True)
+        same = len({one.text.strip() for one in answer}) < len(answer)
+        told = f"{counted(copies, 'result')} of {len(answer)} repeat the text of another one"
+        told = told if same else f"{told} nearly word for word"
+        evidence = f"{goal.path}: {told}; with each text once, the file is {goal.aim}"
+        cause = of_kind("copies" if same else "near copies", evidence, True)
+        names = ", ".join(dict.fromkeys(one.path for one in answer if one not in _each_once(answer)))
+        yield cause if same else replace(cause, repair=f"{cause.repair}: {names} repeat another file")
 
 
 MOST_COPIES = 4

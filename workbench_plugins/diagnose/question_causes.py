@@ -49,6 +49,8 @@ NUMBERS = {str(number): word for number, word in enumerate(load_data(__file__, "
 NUMBERS_IN_WORDS = {**NUMBERS, **{word: number for number, word in NUMBERS.items()}}
 LONG_WORD = 10
 """A word of so many letters may have two slips, and a shorter one only one."""
+TELLING = 6
+"""A word of so many letters is hardly near to another one by accident, where no file says what is wanted."""
 ABBREVIATION = re.compile(r"(?=.*[A-Z])[A-Z0-9]{2,5}")
 SENTENCE = re.compile(r"[^\n.!?。！？]+[.!?。！？]*")
 SPEAKER = re.compile(
@@ -308,7 +310,8 @@ def is_near(word: str, known: Counter[str]) -> bool:
 
 def _instead_of(word: str, asked: Asked, near: Sequence[str]) -> Iterator[str]:
     """What the notes have in place of a word: what it abbreviates, a near spelling, words of near meaning."""
-    yield from dict.fromkeys([*_spelled_out(word, asked.texts), *_spelled_alike(word, asked.vocabulary)])
+    alike = _spelled_alike(word, asked.vocabulary) if asked.deep or len(word) >= TELLING else []
+    yield from dict.fromkeys([*_spelled_out(word, asked.texts), *alike])
     others = {
         one.lower() for text in near for one in unicode_words(text) if len(one) > 3 and not one.isdecimal()
     } - STOP_WORDS

@@ -164,3 +164,35 @@ def test_the_repair_of_a_note_is_a_line_to_paste(tmp_path: Path, run: Run) -> No
 def test_a_note_that_no_command_mends_is_mended_by_hand(tmp_path: Path) -> None:
     found = diagnosed(tmp_path, tagged(NOTE))
     assert found.causes[0].repair == "write the words without tags and named characters, then index again"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("# Bil=\nge pum=\nps\n\nUnder sta=\nirs, left=2E\n", "quoted-printable"),
+        (NOTE.translate(str.maketrans("ieps", "іерѕ")), "letters of another alphabet"),
+    ],
+)
+def test_a_mail_and_letters_that_look_alike_are_named(tmp_path: Path, text: str, words: str) -> None:
+    found = diagnosed(tmp_path, text)
+    assert found.causes[0].where == ("note",)
+    assert found.causes[0].verified
+    assert words in found.headline
+
+
+def test_near_copies_that_crowd_the_answer_are_named(tmp_path: Path) -> None:
+    line = "The bilge pumps below the stairs were oiled, dried and painted by two of the crew on day"
+    notes = {f"memory/log-{day}.md": f"{line} {day}.\n" for day in range(9)}
+    notes["memory/pumps.md"] = "Bilge pumps are below.\n"
+    for name, content in notes.items():
+        file = tmp_path / "notes" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content, encoding="utf-8")
+    index_folder(tmp_path / "notes", options=Options(index_path=tmp_path / "index"))
+    pipeline = SYSTEMS["openclaw-2026.2.13+or"].asking(limit=3)
+    with open_index(tmp_path / "notes", index_path=tmp_path / "index") as index:
+        question = "bilge pumps stairs oiled dried painted"
+        assert "memory/pumps.md" not in search(question, pipeline, index).paths()
+        found = diagnose(question, pipeline, index, "memory/pumps.md")
+    assert found.headline == "Cause: index: nearly the same text in several files crowds the answer: copies"
+    assert "memory/log-" in found.causes[0].repair

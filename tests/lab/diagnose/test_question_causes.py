@@ -115,3 +115,27 @@ def test_languages_and_dates_are_read() -> None:
         "14.12.2025": [(2025, 12, 14)],
         "December 3rd": [(None, 12, 3)],
     }
+
+
+def test_a_short_year_and_a_day_with_its_month_are_dates() -> None:
+    assert list(dates_in("22.3.26")) == [("22.3.26", [(2026, 3, 22)])]
+    assert list(dates_in("the meeting of 09.05")) == [("09.05", [(None, 5, 9)])]
+    assert list(dates_in("version 2.13 and 1.2.3.4 and 3.14159")) == []
+
+
+def test_no_part_of_a_number_and_no_word_of_two_letters_is_replaced(tmp_path: Path) -> None:
+    notes = {"memory/a.md": "# Three\n\nThe three keys of march.\n", "memory/b.md": "# Tea\n\nGreen tea.\n"}
+    with world.build(tmp_path, notes) as index:
+        for question in ("22.3.26", "09.05", "v3.3.3 of it"):
+            asked = Asked(question, SYSTEMS["recommended"], index, lambda _: True, deep=True)
+            assert not [one for one in question_causes(asked) if "three" in one.repair + one.description]
+
+
+def test_a_search_takes_no_short_word_for_another_one(tmp_path: Path) -> None:
+    with world.build(
+        tmp_path, {"memory/a.md": "# Tickets\n\nChildren are free, the file is here.\n"}
+    ) as index:
+        asked = Asked("fire meet", SYSTEMS["recommended"], index, lambda _: True)
+        (cause,) = question_causes(asked)
+    assert not cause.verified
+    assert cause.repair == "is this the right memory? It has 1 file"
