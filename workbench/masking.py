@@ -32,7 +32,7 @@ SHORTEST_OWN = 12
 
 # Expressions: the group `secret` is what is replaced.
 
-_BETWEEN = r"""[\\"'`*_)\]]{0,4}[ \t]{0,3}(?:[:=|>：＝→]|=>|->)[\\"'`*_(\[ \t]{0,6}"""
+_BETWEEN = r"""[\\"'`*_)\]]{0,4}[ \t]{0,3}(?:[:=|>：＝→]|=>|->|:=)[\\"'`*_(\[ \t]{0,6}(?:SecretStr\(["'])?"""
 _VALUE = r"""(?P<secret>(?!…|\w{1,20} …|[<(${[])[^\s"'`,;|}\]<>\\]{4,2000})"""
 _SCHEME = r"(?:(?:bearer|basic|token|digest|apikey)[ \t]{1,3})?"
 _NAMED = re.compile(
@@ -51,9 +51,24 @@ _TOLD = re.compile(
     re.IGNORECASE,
 )
 _BESIDE = re.compile(
-    r"(?:key|token|secret|password)[ \t:=`]{1,4}(?P<secret>(?=[A-Za-z_-]{0,40}\d)[A-Za-z0-9_-]{20,500})",
+    r"""(?:key|token|secret|password)(?:[ \t:=`]{1,4}|[ \t]{1,3}["'“«(]{1,2})"""
+    r"(?P<secret>(?=[A-Za-z_-]{0,40}\d)[A-Za-z0-9_-]{20,500})",
     re.IGNORECASE,
 )
+_PAIRED = re.compile(
+    r"""(?:key|token|secret|(?<!/)passw(?:or)?d|passphrase|authorization|cookie)\\?["'`][ \t]{0,3},\s{0,20}"""
+    r"""(?:\\?["']?(?:string_?)?value\\?["']?[ \t]{0,2}[:=][ \t]{0,2}\{?\s{0,20}){0,2}"""
+    r"""b?\\?["'`](?:bearer[ \t]|basic[ \t])?(?P<secret>[^\s"'`,…]{8,2000})""",
+    re.IGNORECASE,
+)
+"""A name and a value as two texts of a list, or of an object that has both."""
+_NEAR = re.compile(
+    r"(?:key|token|secret|password|passwort)[^A-Za-z0-9]{1,20}"
+    r"(?:(?:value|string_?value|string|default|summary|text|td|th|code|pre|used|is|was|i|br|span|b)[^A-Za-z0-9]{1,20}){0,4}"
+    r"(?P<secret>(?=[A-Za-z]{0,30}\d)(?:[A-Za-z0-9]{24,500}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}))",
+    re.IGNORECASE,
+)
+"""A long value that stands in another cell, line or attribute than its name."""
 _HEADER = re.compile(
     r"(?:authori[sz]ation|x-[\w-]{0,30}(?:key|token|auth|secret|signature))" + _BETWEEN + _SCHEME + _VALUE,
     re.IGNORECASE,
@@ -66,6 +81,7 @@ _BEARER = re.compile(r"\bbearer[ \t]{1,3}(?P<secret>[\w.~+/=-]{6,4000})", re.IGN
 _OPTION = re.compile(
     r"""(?<![\w-])(?:-u|--user|--proxy-user)[ =]{1,3}["']?(?P<secret>[^\s"':]{1,200}:[^\s"']{1,500})"""
     r"""|--(?:passw(?:or)?d|token|api-key|secret|auth)[ =]{1,3}["']?(?P<given>[^\s"'<$…-][^\s"']{3,500})"""
+    r"""|\b(?:mysql|mariadb)\w{0,10} [^\r\n]{0,100}?(?<= )-p(?P<typed>[^\s"'$…][^\s"']{3,200})"""
 )
 _LOGIN = re.compile(r"\blogin[ \t\n]{1,3}\S{1,100}[ \t\n]{1,3}password[ \t\n]{1,3}(?P<secret>\S{1,500})")
 _PGPASS = re.compile(
@@ -73,9 +89,9 @@ _PGPASS = re.compile(
 )
 _BOT = re.compile(r"(?<!\d)(?P<secret>\d{8,10}:[\w-]{35})(?![\w-])")
 _PREFIXED = re.compile(
-    r"(?<![A-Za-z0-9])(?P<secret>(?:sk|pk|rk|gsk|pcsk|sbp)[-_](?=[\w-]{0,60}\d)[\w-]{10,300}|pa-[\w-]{30,300}|AIza[\w-]{20,100}"
+    r"(?<![A-Za-z0-9])(?P<secret>(?:sk|pk|rk|gsk|pcsk|sbp|tvly|pplx|xai|figd|ntn)[-_](?=[\w-]{0,60}\d)[\w-]{10,300}|pa-[\w-]{30,300}|AIza[\w-]{20,100}"
     r"|(?:key|whsec|nrak|lsv2_[a-z]{2}|vcp|tok|token|secret|jina|co)[-_](?=[a-z0-9]{0,40}\d)[a-z0-9]{20,300}[\w-]{0,60}"
-    r"|A(?:KI|SI)A[A-Z0-9]{16}|pat[a-z0-9]{14}\.[a-f0-9]{64})",
+    r"|[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,45}|A(?:KI|SI)A[A-Z0-9]{16}|pat[a-z0-9]{14}\.[a-f0-9]{64})",
     re.IGNORECASE,
 )
 _BEFORE = (
@@ -90,13 +106,15 @@ _SHAPED: tuple[Words, ...] = (
     (_NAMED, _ANY),
     (_HEADER, ("authori", "x-")),
     (_COOKIE, ("cookie",)),
-    (_OPTION, ("-u", "--")),
+    (_OPTION, ("-u", "--", "-p")),
     (_LOGIN, ("login",)),
 )
 _WITH_A_DIGIT: tuple[Words, ...] = (
     (_KEYED, ("_key", "_pass", "_auth", "session", "sid")),
     (_TOLD, ("api", "token", "secret", "pass")),
     (_BESIDE, _ANY),
+    (_PAIRED, ("key", "token", "secret", "pass", "authorization", "cookie")),
+    (_NEAR, ("key", "token", "secret", "passw")),
     (_BEARER, ("bearer",)),
 )
 """Expressions of which only a value with a digit is a secret."""
@@ -124,8 +142,9 @@ _ESCAPE = re.compile(
     r"|</?(?:a|b|code|em|font|i|kbd|mark|s|small|span|strong|sub|sup|tt|u|wbr)(?: [^<>]{0,100})? ?/?>"
     "|[\u00ad\u034f\u061c\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
     "|[\U000e0000-\U000e0fff]"
+    "|\x1b\\[[0-9;]{0,20}[A-Za-z]"
 )
-_WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
+_WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | dict.fromkeys((0xA0, 0x2007, 0x202F), " ")
 MOST_UNDONE = 3
 """How often a text is decoded: `&amp;#45;` is an entity of an entity."""
 

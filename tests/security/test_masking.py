@@ -40,6 +40,9 @@ REPEATED = [
     *("authorization", "authorization:", "authorization: a "),
     *("fio-u-", "tk-us-", "sg.", "dnkey", "twitter", "co_api_key", "&amp;sg."),
     *("key&#61;sg.", "key%3D", "key&#61;", "&#x2d;-----BEGIN RSA PRIVATE KEY-----", "token&#58;", "sk&#45;"),
+    *('token", "', 'token", "value": {', "token-", "token value ", "key> value <", "mysql a "),
+    *("mysql -", "\x1b[1;", "\x1b["),
+    *("M" * 24 + ".", "token a1", 'key "', "SecretStr(", "\xa0", "key:=", "key 'a1"),
     *(" ".join(KEYWORDS), "".join(KEYWORDS), "=".join(f"{one} 0123456789abcdef" for one in KEYWORDS)),
 ]  # fmt: skip
 
@@ -161,6 +164,20 @@ FORMS = [
     *("machine host login me password {x10}", "db.host:5432:notes:me:{x10}", "--password {x10}"),
     *("<password>{x10}</password>", "| api_key | {x20} |", "https://host/callback#access_token={x20}"),
     "-----BEGIN RSA PRIVATE KEY-----\n{x64}\n{x64}\n-----END RSA PRIVATE KEY-----",
+    *("tvly-dev-{x32}", "pplx-{x48}", "xai-{x80}", "M{x25}.{x6}.{x38}"),
+    "\x1b[32mkey\x1b[0m \x1b[33mAKIA{A16}",
+]  # fmt: skip
+STRUCTURES = [
+    *('("api_key", "{h32}")', '["token", "{x20}"]', '"name": "api-key", "value": "{h32}"'),
+    "setx API_KEY '{h32}'",
+    *('"key": "api_key", "stringValue": "{h32}"', "<td>API key</td><td>{h32}</td>"),
+    "API key:\n\n{h32}",
+    *("- name: API_KEY\n  value: {h32}", '<add key="ApiKey" value="{h32}"/>'),
+    "the api key I used is {h32}",
+    *("api_key: |\n  {h32}", 'apiKey := "{h32}"', "api_key=SecretStr('{h32}')", "['--api-key', '{h32}']"),
+    *("mysql -uroot -p{x20}", "api_key:\xa0{h32}", "api key (\u201c{h32}\u201d)"),
+    "```\nmy token\n{h32}\n```",
+    *("API key: {h8}-{h4}-{h4}-{h4}-{h12}", '\\"token\\", \\"{x20}\\"'),
 ]  # fmt: skip
 ALPHABETS = {"x": string.ascii_letters, "h": "abcdef", "A": string.ascii_uppercase, "9": ""}
 SIGNS = {"_": "&#95;", "-": "&#x2d;", ":": "&#58;", "=": "&#61;"}
@@ -200,6 +217,14 @@ def test_no_planted_secret_is_left_in_any_way_of_writing_it(form: str, way: str)
     assert shown.startswith("We ran ")
 
 
+@pytest.mark.parametrize("form", STRUCTURES)
+def test_no_planted_secret_is_left_where_its_name_stands_in_another_place(form: str) -> None:
+    text, parts = planted(form)
+    shown = masked(f"We ran it.\n{text}\nThen nothing.")
+    assert [one for one in parts if one in shown or one[2:9] in shown] == []
+    assert (shown[:10], shown[-14:]) == ("We ran it.", "\nThen nothing.")
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -207,7 +232,12 @@ def test_no_planted_secret_is_left_in_any_way_of_writing_it(form: str, way: str)
         "commit 3f2a9c1b7d", "the secret marker is blue", "session memory-2026-01-12", "a.md:1-9 0.612",
         "token limit: 400",
         "K&R &amp; 100%25", "chunk 0f9e8d7c6b5a49382716", "SearchReturnsNothingForQuestionsInPlainWords",
-        "testSearchReturnsTop10ResultsForLongQuestions",
+        "testSearchReturnsTop10ResultsForLongQuestions", '["api key", "oauth2", "rotation"]',
+        "UPDATE meta SET key = 'memory_index_meta_v1'", '("/etc/passwd", "memory/2026-01-12.md")',
+        "the token limit is 2026-01-12, see memory/2026-01-12-rotation-of-keys.md", "mysql -p",
+        "key: memory/a1.md",
+        "the chunk's hash 0f9e8d7c6b5a493827160f9e8d7c6b5a",
+        "tokens: 12, path: a/0f9e8d7c6b5a493827160f9e8d7c6b5a",
     ],
 )  # fmt: skip
 def test_what_is_no_secret_stays_as_it_is(text: str) -> None:
