@@ -264,7 +264,75 @@ def indexed(file: Path, here: Path) -> list[object]:
     return ["index", file.parent, "--index", here / "n.sqlite", "--skip"]
 
 
+CORPUS = """- {_id: a, title: Tea, text: Tea is in the pot.}
+- {_id: b, text: The sea.}
+"""
+ASKED = "- {_id: q, text: tea}\n"
+JUDGED = "query-id\tcorpus-id\tscore\nq\ta\t1\n"
+LONGMEMEVAL = """- question_id: q
+  question: tea?
+  question_type: direct
+  answer_session_ids: [s]
+  haystack_session_ids: [s, t]
+  haystack_dates: ["2023/05/20 (Sat) 02:21", ""]
+  haystack_sessions:
+  - [{role: user, content: tea}]
+  - []
+"""
+ANSWERS = """- {id: tea, question: tea, results: [{id: memory/tea.md, score: 0.5}]}
+- {id: hub, question: hub, results: [[memory/both.md, 0.2], memory/tea.md]}
+- {id: whales, question: whales, results: []}
+"""
+
+
+def collected(name: str) -> Callable[[Path, Path], list[object]]:
+    """Converts a collection of which this file is a part, beside sound ones."""
+
+    def command(file: Path, here: Path) -> list[object]:
+        parts = {
+            "corpus.jsonl": as_lines(yaml.safe_load(CORPUS)),
+            "queries.jsonl": as_lines(yaml.safe_load(ASKED)),
+            "qrels/test.tsv": JUDGED,
+            "collection.tsv": "a\tTea is in the pot.\n",
+            "queries.tsv": "q\ttea\n",
+            "qrels.txt": "q 0 a 1\n",
+        }
+        folder = here / "collection"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(here / "converted", ignore_errors=True)
+        for part, text in parts.items():
+            (folder / part).parent.mkdir(parents=True, exist_ok=True)
+            (folder / part).write_text(text, encoding="utf-8")
+        (folder / name).unlink()
+        if file.exists():
+            os.link(file, folder / name)
+        form = "trec" if name in ("collection.tsv", "queries.tsv", "qrels.txt") else "beir"
+        return ["runs", "convert", folder, "--from", form, "-o", here / "converted"]
+
+    return command
+
+
+def of_longmemeval(file: Path, here: Path) -> list[object]:
+    shutil.rmtree(here / "converted", ignore_errors=True)
+    return ["runs", "convert", file, "--from", "longmemeval", "-o", here / "converted"]
+
+
+def gated(file: Path, here: Path) -> list[object]:
+    (here / "q.yaml").write_text(QUESTIONS, encoding="utf-8")
+    return ["runs", "gate", *index(here), "-q", here / "q.yaml", "-s", "am-150", "--against", file]
+
+
 KINDS = [
+    *(
+        Kind("corpus.jsonl", CORPUS, as_lines, collected("corpus.jsonl")),
+        Kind("queries.jsonl", ASKED, as_lines, collected("queries.jsonl")),
+        Kind("test.tsv", JUDGED, None, collected("qrels/test.tsv")),
+        Kind("collection.tsv", "a\tTea.\nb\tSea.\n", None, collected("collection.tsv")),
+        Kind("queries.tsv", "q\ttea\n", None, collected("queries.tsv")),
+        Kind("longmemeval.json", LONGMEMEVAL, json.dumps, of_longmemeval),
+        Kind("answers.jsonl", ANSWERS, as_lines, gated, 2),
+        Kind("lint.jsonl", RUN, as_lines, lambda file, here: ["runs", "lint", file, *index(here)], 2),
+    ),
     Kind("a.case.yaml", CASE, as_yaml, lambda file, _: ["case", "run", file]),
     Kind("b.case.yaml", CASE, as_yaml, lambda f, here: ["case", "redact", f, "-o", here / "r.case.yaml"]),
     Kind("openclaw.json", OPENCLAW, json.dumps, lambda file, _: ["config", file]),
@@ -352,3 +420,18 @@ def test_any_file_ends_in_an_answer_or_in_one_sentence(
         assert "Traceback" not in outcome.err
 
     any_content()
+
+
+@pytest.mark.parametrize("place", ["id", "question", "result"])
+def test_half_a_character_in_an_answer_ends_in_a_sentence_and_not_in_a_crash(
+    here: Path, tmp_path: Path, place: str
+) -> None:
+    rows = yaml.safe_load(ANSWERS)
+    if place == "result":
+        rows[0]["results"][0]["id"] = "\ud800"
+    else:
+        rows[0][place] = "\ud800"
+    (tmp_path / "answers.jsonl").write_text(as_lines(rows), encoding="utf-8")
+    command = [str(one) for one in gated(tmp_path / "answers.jsonl", here)]
+    outcome = forked(command, tmp_path / "log", most=60)
+    assert outcome.code in (0, 1, 2), outcome

@@ -159,6 +159,11 @@ def _remarks(scored: Sequence[RunScores], limit: int | None) -> list[str]:
     return remarks
 
 
+def _whole(name: str) -> str:
+    """An id with halves of characters written as escapes: pytrec_eval-terrier 0.5.11 crashes on them."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
 def values_of(run: Run, truth: Truth, measure: Any = HITS, limit: int | None = None) -> Floats:
     """The value of a measure for each question of the truth, in its order; 0 where nothing was returned.
 
@@ -168,15 +173,18 @@ def values_of(run: Run, truth: Truth, measure: Any = HITS, limit: int | None = N
 
     matched = match(run, truth)
     known = known_measure("RR" if measure == HITS else measure)
-    grades = {question: dict(some) for question, some in truth.grades.items()}
+    grades = {
+        _whole(question): {_whole(document): grade for document, grade in some.items()}
+        for question, some in truth.grades.items()
+    }
     # The places stand for the scores, since ir_measures has an order of its own for equal scores.
     returned = {
-        question: {document: -float(rank) for rank, document in enumerate(answer)}
+        _whole(question): {_whole(document): -float(rank) for rank, document in enumerate(answer)}
         for question in truth.questions
         if (answer := run.returned(matched.get(question, ""), limit))
     }
     found = {one.query_id: float(one.value) for one in iter_calc([known], grades, returned)}
-    values = np.array([found.get(one, 0.0) for one in truth.questions])
+    values = np.array([found.get(_whole(one), 0.0) for one in truth.questions])
     return (values > 0).astype(float) if measure == HITS else values
 
 
