@@ -212,6 +212,23 @@ def endless(place: Path) -> None:
     db.close()
 
 
+def key_of_years_in(place: Path) -> None:
+    from tests.security.forged_stores import key_of_years
+
+    (place / "index.pkl").write_bytes(key_of_years())
+
+
+def with_answers(id_: str) -> Callable[[Path], object]:
+    """Writes a question, and saved answers in which an id is this."""
+
+    def write(folder: Path) -> None:
+        (folder / "q.yaml").write_text("questions: [{question: tea, target: memory/tea.md, kind: direct}]\n")
+        saved = {"id": "tea", "question": "tea", "results": [{"id": id_, "score": 0.5}]}
+        (folder / "a.jsonl").write_text(json.dumps(saved) + "\n")
+
+    return write
+
+
 def names_a_folder(place: Path) -> None:
     db = apsw.Connection(str(place))
     db.execute("UPDATE meta SET value = '/etc' WHERE key = 'folder'")
@@ -348,6 +365,14 @@ ATTACKS = [
     Attack(
         "a view that recurses", store("basic-memory", endless), ("doctor", "store/memory.db"),
         2, "no store that the doctor knows",
+    ),
+    Attack(
+        "a pickle whose one key takes years to hash", store("faiss", key_of_years_in),
+        ("doctor", "store/faiss"), 2, "takes too long to read",
+    ),
+    Attack(
+        "half a character in the answers of a gate", with_answers("\ud800"),
+        ("runs", "gate", "-m", str(PROJECT / "sample_memory"), "-q", "q.yaml", "--against", "a.jsonl"), 2, "",
     ),
     Attack(
         "a report of 1 MB of one pattern", written("r.md", "a-" * 500_000), ("reproduce", "r.md"),

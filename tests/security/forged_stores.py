@@ -99,7 +99,7 @@ def rewritten(db: apsw.Connection, name: str, sql: str, kind: str = "table") -> 
 # Databases
 
 SLOW = "hex(zeroblob(4000)) LIKE '%0%0%0%0%0%0%0%0%0%1'"
-"""An expression that takes years, and in which SQLite does not look at the clock."""
+"""An expression with a pattern of many parts over a long text."""
 COMPUTED = (
     f"(CASE WHEN {SLOW} THEN 1 END)",
     "(hex(zeroblob(49000000)))",
@@ -176,7 +176,7 @@ def arguments(place: Path, chance: random.Random) -> None:
 
 
 def expressions(place: Path, chance: random.Random) -> None:
-    """Indexes, checks and triggers with an expression that takes years."""
+    """Indexes, checks and triggers with an expression of the store."""
     for file in databases(place):
         with opened(file) as db, suppress(apsw.Error, IndexError):
             name, sql = chance.choice([one for one in tables(db) if "VIRTUAL" not in one[1].upper()])
