@@ -386,6 +386,57 @@ def test_the_lists_of_a_report_are_fused_and_compared_number_by_number() -> None
     assert "gives a.md 0.75, and not 0.65" in " ".join(wrong.more)
 
 
+@pytest.mark.parametrize(
+    ("engine", "said", "repair"),
+    [
+        (
+            "pgvector 0.7.4",
+            "It returns only 3 rows. EXPLAIN says `Rows Removed by Filter: 37`.",
+            "pgvector 0.8.0 and later: SET hnsw.iterative_scan = strict_order",
+        ),
+        (
+            "qdrant 1.9",
+            "No results are left, since the filter is applied after the top 20 candidates.",
+            "the condition as the query's filter, on a field with an index",
+        ),
+        (
+            "sqlite-vec 0.1.6",
+            "I get 1 row, while 80 match.\n```sql\nWHERE v.e MATCH ? AND k = 10 AND n.folder = 'work'\n```",
+            "rowid IN (SELECT",
+        ),
+        (
+            "Our own engine",
+            "No results: the filter is applied after the top 20.",
+            "filter first, or look further",
+        ),
+    ],
+)
+def test_a_filter_after_the_candidates_is_repaired_in_the_words_of_the_engine(
+    engine: str, said: str, repair: str
+) -> None:
+    verdict = verdict_of(read_report(f"# A filtered search misses rows\n{engine}\n{said}\n"))
+    assert verdict.kind == "stand-in"
+    assert any(one.startswith("Repair: ") and repair in one for one in verdict.more)
+
+
+def test_a_condition_on_the_table_of_the_vectors_is_no_late_filter() -> None:
+    report = "# Nothing found\nsqlite-vec\n```sql\nWHERE v.e MATCH ? AND k = 10 AND v.folder = 'work'\n```"
+    assert not read_report(report).of("mechanism")
+
+
+def test_a_case_that_is_there_is_kept_and_the_verdict_still_said(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    report = tmp_path / "r.md"
+    report.write_text("# No results\nThe filter is applied after the top 20.\n", encoding="utf-8")
+    first, second = (run("reproduce", report) for _ in range(2))
+    assert (first.code, second.code) == (11, 11)
+    assert first.out == second.out
+    assert "Run it: workbench case run cup.case.yaml" in first.err
+    assert "cup.case.yaml is there and was kept" in second.err
+
+
 # The command
 
 

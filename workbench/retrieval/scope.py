@@ -16,12 +16,15 @@ from workbench.retrieval.legs import legs_of
 EVERYTHING = 1_000_000
 """The breadth with which the filter comes first: a leg looks at every chunk that it lists."""
 
-FILTER_FIRST = (
-    "filter first, or look further until enough pass. pgvector 0.8.0 and later: SET hnsw.iterative_scan = "
-    "strict_order. Qdrant (client 1.20): the condition as the query's filter, on a field with an index. "
-    "sqlite-vec 0.1.9: rowid IN (SELECT …), a partition key, or a metadata column beside MATCH"
-)
+FILTER_FIRST_IN = {
+    "pgvector": "pgvector 0.8.0 and later: SET hnsw.iterative_scan = strict_order",
+    "Qdrant": "Qdrant (client 1.20): the condition as the query's filter, on a field with an index",
+    "sqlite-vec": "sqlite-vec 0.1.9: rowid IN (SELECT …), a partition key, or a metadata column beside MATCH",
+}
 """The repair in the words of engines, each with the version for which it was checked."""
+
+FILTER_FIRST = f"filter first, or look further until enough pass. {'. '.join(FILTER_FIRST_IN.values())}"
+"""The repair in words, and in those of each engine."""
 
 
 @dataclass(frozen=True)

@@ -82,14 +82,23 @@ def reproduce(
     facts += [Fact("note", one.path, source=GIVEN) for one in own]
     named = System(SYSTEMS.named(system).name, system, True) if system else None
     verdict = verdict_of(report.with_given(*facts, notes=own, system=named))
-    file = None
-    if verdict.case is not None:
-        file = save_case(verdict.case, out or Path(file_name(verdict.case)), overwrite)
+    file = _saved(verdict, out, overwrite)
     name = "report" if str(issue) == "-" else one_line(issue.name)
     print_output(verdict_data(verdict, file) if as_json else reply(verdict, name, details), as_json)
     if file is not None:
         print_error(f"Run it: workbench case run {file}")
     raise typer.Exit(verdict.exit_code)
+
+
+def _saved(verdict: Verdict, out: Path | None, overwrite: bool) -> Path | None:
+    """The file of the case; None without a case, or where a file of the case's own name is kept."""
+    if verdict.case is None:
+        return None
+    path = out or Path(file_name(verdict.case))
+    if out is None and path.exists() and not overwrite:
+        print_error(f"{path} is there and was kept. --force replaces it, --out NAME writes this case, too.")
+        return None
+    return save_case(verdict.case, path, overwrite)
 
 
 def _happened(name: str) -> Fact:

@@ -415,7 +415,10 @@ def causes_of(lines: Sequence[Line], silent: bool = False) -> tuple[list[Fact], 
     for kind in ("mechanism", "outside"):
         for name, told in WORDS[kind].items():
             found = [
-                (fact(kind, one, named.span(), name=name), _sentence(one.text, named.start()))
+                (
+                    fact(kind, one, named.span(), name=name),
+                    "" if one.code else _sentence(one.text, named.start()),
+                )
                 for one in _where(lines, told, silent)
                 if (named := pattern(told["words"]).search(one.text))
                 and not (_proposed(one) or _negated(one, named.start(), "denied"))
@@ -530,7 +533,7 @@ def _system(engine: dict[str, Any], release: str, lines: Sequence[Line]) -> Syst
     fusions: dict[str, str] = engine.get("fusions", {})
     for words, system in fusions.items():
         if any(pattern(words).search(one.text) for one in lines):
-            return System(system, name, False, f"of {name}, the fusion alone can be run here")
+            return System(system, name, False, f"Of {name}, the fusion alone can be run here")
     system = engine["system"] if engine["system"] in SYSTEMS and not fusions else ""
     near = f"; the system of its kind here is {system} (--system {system})" if system else ""
     return System(system, name, False, f"{name} {release or 'itself'} cannot be run here{near}")

@@ -14,6 +14,7 @@ from workbench.errors import InputError
 from workbench.memory.embedding.local import PACKAGED_MODEL
 from workbench.records import Fate
 from workbench.retrieval.query import unicode_words
+from workbench.retrieval.scope import FILTER_FIRST, FILTER_FIRST_IN
 from workbench.safe_text import counted
 from workbench.stop_words import content_words
 from workbench_plugins.cases.case_index import opened_memory
@@ -137,7 +138,7 @@ def needs(report: Report, said: str = "") -> Verdict:
         "search alone?"
     }
     names = " and ".join(filter(None, (", ".join(list(missing)[:-1]), list(missing)[-1])))
-    here = f"{report.system.why[0].upper()}{report.system.why[1:]}." if report.system.why else ""
+    here = f"{report.system.why}." if report.system.why else ""
     why = (here,) if here and report.value("release") else ()
     return Verdict(
         NEEDS, f"{HEADLINES[NEEDS]}: the report lacks {names}.", report, why, tuple(missing.values())
@@ -163,6 +164,12 @@ def _missing(report: Report) -> Iterator[tuple[str, str]]:
         yield (
             "the version with its settings",
             f"{named}Which version is it, and with which search settings (mode, threshold, limit, weights)?",
+        )
+    elif not report.system.name:
+        yield (
+            "the search itself",
+            "Please show the search itself, with its limit and its filter, and its five best results with "
+            "their scores.",
         )
     elif not report.system.exact:
         yield (
@@ -228,9 +235,17 @@ def _stand_in(report: Report) -> Verdict | None:
             f"Mechanism: {shown.mechanism}",
             f"Specimen: {shown.world}. Expected: {shown.expected}. {' '.join(sides)}",
             f"Run it: workbench museum {shown.name}",
+            *_repair(report, one.name),
         )
         return Verdict(STAND_IN, says, report, more, case=case)
     return None
+
+
+def _repair(report: Report, mechanism: str) -> Iterator[str]:
+    """What makes a filter come first, in the words of the engine that the report names."""
+    if WORDS["mechanism"][mechanism].get("filter_first"):
+        engine = report.system.engine
+        yield f"Repair: {FILTER_FIRST_IN.get(engine, FILTER_FIRST)}."
 
 
 def _answer(answer: Mapping[str, float]) -> str:
