@@ -437,6 +437,35 @@ def test_a_case_that_is_there_is_kept_and_the_verdict_still_said(
     assert "cup.case.yaml is there and was kept" in second.err
 
 
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        (
+            '<script>var q="secret"</script><h1>Nothing found</h1><p>I asked <code>red kettle</code>.</p>',
+            "red kettle",
+        ),
+        ('# Nothing found\n> > Did you search for "teapot"?\n> Yes.\n\nI asked "red kettle".', "red kettle"),
+        ('{"query":"red kettle","took":3,"hits":{"total":0,"hits":[]}}', "red kettle"),
+        ('# Nothing found\nCan you show what a search for "teapot" returns?', ""),
+    ],
+)
+def test_a_page_a_mail_and_an_answer_of_an_api_are_read(text: str, question: str) -> None:
+    report = read_report(text)
+    assert [one.value for one in report.of("question")] == ([question] if question else [])
+    assert report.symptom == "missing"
+
+
+def test_two_reports_in_one_paste_are_asked_for_one_by_one() -> None:
+    text = '# Search is slow\nIt takes 12 seconds.\n\n# Search finds nothing\nI asked "red kettle".\n'
+    verdict = verdict_of(read_report(text))
+    assert (verdict.kind, verdict.ask) == (
+        NEEDS,
+        ("Line 4 begins another report: please give each of them by itself",),
+    )
+    sections = text.replace("# Search finds nothing", "# Steps")
+    assert verdict_of(read_report(sections)).kind == "not a relevance bug"
+
+
 # The command
 
 

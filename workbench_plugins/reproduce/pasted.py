@@ -24,9 +24,11 @@ PRE = re.compile(r"<pre\b[^<>]*>(?:\s*<code\b[^<>]*>)?|(?:</code>\s*)?</pre>", r
 PRE_MARK = "~~~~~~~~"
 """The fence that stands for both ends of <pre>; ``` inside does not end it."""
 COMMENT = re.compile(
-    r"^( {0,3}(?P<fence>`{3,}|~{3,}).*?(?:^[ \t]*(?P=fence)|\Z))|<!--.*?(?:-->|\Z)", re.DOTALL | re.MULTILINE
+    r"^( {0,3}(?P<fence>`{3,}|~{3,}).*?(?:^[ \t]*(?P=fence)|\Z))|<!--.*?(?:-->|\Z)"
+    r"|<(?:script|style)\b[^<>]*>[^<]*(?:<(?!/?(?:script|style)\b)[^<]*)*</(?:script|style)>",
+    re.DOTALL | re.MULTILINE | re.IGNORECASE,
 )
-"""A comment, or a fenced block, in which there are none."""
+"""A comment, a script or a style of a page, or a fenced block, in which there are none."""
 HEADING = re.compile(r"#{1,6}(?:[ \t]+(.*))?|\*\*([^*]{2,60})\*\*:?")
 """A heading, or a line in bold, which is one in many forms."""
 UNSEEN = re.compile("[\u00ad\u200b\u2060\u202a-\u202e\u2066-\u2069\ufeff]")

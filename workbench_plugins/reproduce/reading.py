@@ -244,7 +244,9 @@ def questions_of(lines: Sequence[Line]) -> tuple[list[Fact], list[Fact]]:
             continue
         name = text in called or form("name").search(text) is not None
         for match in re.finditer(re.escape(written), line.text):
-            doubtful = aside(line) or (name and not form("searched").search(line.text[: match.start()]))
+            before = line.text[: match.start()]
+            doubtful = aside(line) or (name and not form("searched").search(before))
+            doubtful |= not line.code and pattern(WORDS["aside"]["asks_you"]).search(before) is not None
             sure = SURE + 1 if doubtful else rank
             one = Asked(sure, line, match.span(), text)
             known = found.setdefault((line.number, match.start(), text), one)

@@ -59,6 +59,9 @@ NEUTRAL: list[str] = WORDS["memories"]["neutral"]
 """Sentences that have nothing to do with a question."""
 
 
+TOLD_IN_TITLES = ("symptom", "mechanism", "outside")
+"""The kinds of facts that make a heading the title of a report."""
+
 DISTANCES = re.compile(r"\bdistances?\b", re.IGNORECASE)
 """Where more results bring nearer ones, an exact search says whether the index is what misses them."""
 
@@ -85,7 +88,7 @@ class Verdict:
 
 def verdict_of(report: Report) -> Verdict:
     """The verdict on a report. Raises InputError for a system or a setting of the user that is not there."""
-    if said := contradiction(report):
+    if said := contradiction(report) or another(report):
         return needs(report, said)
     checks = checks_of(report)
     if outside := _outside(report, checks):
@@ -123,6 +126,15 @@ def contradiction(report: Report) -> str:
     return ""
 
 
+def another(report: Report) -> str:
+    """Where a second report begins: a title, as the first one is, that says what happened; or empty."""
+    told = {one.line for one in (*report.facts, *report.candidates) if one.kind in TOLD_IN_TITLES}
+    titles = [one for one in report.lines if not one.code and one.raw.startswith("# ")]
+    if titles[:1] != [report.lines[0]] or not all(one.number in told for one in titles[:2]) or not titles[1:]:
+        return ""
+    return f"line {titles[1].number} begins another report: please give each of them by itself"
+
+
 def _asked_as(report: Report, one: Fact) -> str:
     """The line up to the end of a question: the command, and what stands before it."""
     begun = report.text.rfind("\n", 0, one.start) + 1
@@ -132,7 +144,8 @@ def _asked_as(report: Report, one: Fact) -> str:
 def needs(report: Report, said: str = "") -> Verdict:
     """What is missing for a verdict, and the questions to send back."""
     if said:
-        return Verdict(NEEDS, f"{HEADLINES[NEEDS]}: {said.rstrip('?')}.", report, ask=(said,))
+        ask = f"{said[0].upper()}{said[1:]}"
+        return Verdict(NEEDS, f"{HEADLINES[NEEDS]}: {said.rstrip('?')}.", report, ask=(ask,))
     missing = dict(_missing(report)) or {
         "the embedding model": "Which embedding model is it, and which score has this note in the vector "
         "search alone?"
