@@ -177,6 +177,7 @@ def test_a_log_a_vector_or_a_comment_is_no_question(line: str) -> None:
         "I created the query in `storage.search`.",
         "The prompt is skipped with `--yes`.",
         "`index.search('orders', 'BENCH-7')` finds nothing.",
+        'Every response to any of my questions is "the context does not say".',
     ],
 )
 def test_a_name_that_a_report_mentions_is_no_question(line: str) -> None:
@@ -193,6 +194,9 @@ def test_a_name_that_a_report_mentions_is_no_question(line: str) -> None:
             "Where is the cache switched on",
         ),
         ('I want to find "this is a picture" in a note.', "this is a picture"),
+        ("Er findet nichts, wenn ich den Begriff **Büro** eingebe.", "Büro"),
+        ("It misses some occurrences of the search term ‘Verisure’.", "Verisure"),
+        ("```\nEnter a query: What did the president say?\n```", "What did the president say?"),
         ('Try these queries:\n\n• "the error 0xC019"\n• "contract 847"', "the error 0xC019"),
         ('I use this search phrases\n"hardware database"\n"database"', "hardware database"),
     ],
@@ -213,6 +217,8 @@ def test_what_a_report_presents_as_a_query_is_the_question(line: str, question: 
             "# Hyphenated words fail\n## Example Error\n```\nOperationalError: no such column\n```",
             "not a relevance bug",
         ),
+        ("# Umlauts are not indexed properly\nSee.", "needs"),
+        ("# The filter by score has no effect in hybrid search\nSee.", "stand-in"),
         ("# Why Hybrid Beats Vector\nA: 1/61 + 1/75 = 0.0297\nB: 1/72 + 1/61 = 0.0303\n", "needs"),
     ],
 )

@@ -142,6 +142,8 @@ def _asked(line: Line) -> Iterator[tuple[int, str]]:
         prose = found["code"] is None and answered.match(line.text, ends)
         if named.match(line.text, ends):
             continue
+        if last and pattern(WORDS["answer"]).search(before[: last.start()]):
+            continue
         if asked.match(line.text, ends):
             yield 3, said
         elif prose:  # a name of a program, too, returns something
@@ -198,7 +200,7 @@ def _candidates(lines: Sequence[Line]) -> Iterator[tuple[int, Line, str]]:
         )
         alone = item is not None and not item[3] and item[2][0] != "`"
         if item and (item[1] or (alone and _asks_below(listing))):
-            yield (5 if listing else 9), one, item[2]
+            yield (5 if listing or item[3].lstrip().startswith(("→", "->", "=>")) else 9), one, item[2]
         elif not one.text.startswith(("-", "*", "+")):
             asks = pattern(WORDS["announces"]).search(one.text) and pattern(WORDS["asks"]).search(one.text)
             listing = one.text if asks else ""
