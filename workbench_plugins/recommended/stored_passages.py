@@ -92,7 +92,10 @@ def _with_a_file(index: Index) -> MemoryIndex | None:
     return index if isinstance(index, MemoryIndex) else None
 
 
-LEFT_OUT = "{}: runs of more than 256 characters without a blank. They are data, and no words for the model."
+LEFT_OUT = (
+    "{}: lines of base64, or more than 256 characters without a blank. They are data, and no words for the "
+    "model."
+)
 
 
 class StoredFile(NamedTuple):

@@ -243,6 +243,19 @@ def test_a_long_run_without_a_blank_is_left_out_of_the_windows() -> None:
     assert windows[-1].text.endswith("The pump is new.")
 
 
+def test_lines_of_base64_are_left_out_and_what_follows_keeps_its_line() -> None:
+    lines = [f"{number:02}{'QUJDREVGR0hJ' * 6}" for number in range(19)]
+    text = "\n".join(["# Key", "", "The pump is old.", *lines, "QQ==", "The pump is new."])
+    windows = windows_of(chunks_of(text), "a.md", words, 256)
+    assert "QUJD" not in "".join(one.text for one in windows)
+    assert "The pump is old." in "".join(one.text for one in windows)
+    assert windows[-1].text.endswith("The pump is new.")
+    last = windows[-1].start_line + windows[-1].text.count("\n")
+    assert last == text.split("\n").index("The pump is new.") + 1
+    few = "\n".join(["# Hashes", *lines[:2], "end"])
+    assert "QUJD" in "".join(one.text for one in windows_of(chunks_of(few), "a.md", words, 256))
+
+
 def test_the_cache_forgets_what_is_gone(tmp_path: Path) -> None:
     with closing(PassageFile(tmp_path / "words")) as cache:
         cache.keep("a", b"1")
