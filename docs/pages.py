@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -32,7 +31,7 @@ from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import load_questions
 from workbench.memory.opening import open_index
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
-from workbench.views.living import as_json, script, style
+from workbench.views.living import script, style
 from workbench.views.plotlyjs import figure_html, figures_script, figures_style, plotly_script
 from workbench.views.widgets.threshold import ThresholdLab
 
@@ -208,7 +207,7 @@ def write(lessons: Sequence[Lesson], site: Path) -> None:
         resources = {"root": lesson.root, "ways": list(ways(lesson, lessons))}
         page, _ = made.from_notebook_node(lesson.notebook, resources)
         (site / lesson.page).parent.mkdir(exist_ok=True)
-        page = with_shared_style(with_shared_chunks(page), lesson.root, site)
+        page = with_shared_style(page, lesson.root, site)
         (site / lesson.page).write_text(page, encoding="utf-8")
     (site / "index.html").write_text(contents(lessons, still(lab(MEMORY))), encoding="utf-8")
     write_scripts(site)
@@ -230,31 +229,18 @@ def write_scripts(folder: Path) -> None:
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def with_shared_chunks(page: str) -> str:
-    """The page with each chunk that its widgets have written once; a widget has their places."""
-    places: dict[str, int] = {}
-
-    def share(found: re.Match[str]) -> str:
-        state = json.loads(found[2])
-        if "chunks" in state["data"]:
-            every = state["data"]["chunks"]
-            state["data"]["chunks"] = [places.setdefault(as_json(one), len(places)) for one in every]
-        return f"{found[1]}{as_json(state)}</script>"
-
-    page = re.sub(r'(<script type="application/json">)(.*?)</script>', share, page)
-    shared = f'<script type="application/json" id="workbench-chunks">[{",".join(places)}]</script>'
-    # The page is light or dark as the browser is, and not JupyterLab's light theme always.
-    return re.sub(r"<body[^>]*>", lambda _: f'<body class="jp-Notebook">{shared}', page, count=1)
-
-
 def with_shared_style(page: str, root: str, site: Path) -> str:
-    """The page with a link in place of each large style: JupyterLab's, which is the same on every page."""
+    """The page with a link in place of each large style: JupyterLab's, which is the same on every page.
+
+    The page is light or dark as the browser is, and not JupyterLab's light theme always.
+    """
 
     def link(found: re.Match[str]) -> str:
         name = f"notebook-{hashlib.sha256(found[1].encode()).hexdigest()[:8]}.css"
         (site / name).write_text(found[1], encoding="utf-8")
         return f'<link rel="stylesheet" href="{root}{name}">'
 
+    page = re.sub(r"<body[^>]*>", '<body class="jp-Notebook">', page, count=1)
     return re.sub(r"<style[^>]*>([^<]{20000,})</style>", link, page)
 
 

@@ -1,6 +1,9 @@
-"""Takes the pictures in docs/pictures/, light and dark: each widget, and each lesson's first picture, small.
+"""Takes the pictures in docs/pictures/: each widget, each lesson's first picture, small, and sheets of both.
 
 python -m docs.pictures [SITE]
+
+A sheet shows one widget, or one lesson's first picture, as it is drawn on a page of 1280 and of 400 pixels,
+light and dark.
 """
 
 from __future__ import annotations
@@ -8,9 +11,10 @@ from __future__ import annotations
 import io
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 from PIL import Image
 from playwright.sync_api import Locator, Page, sync_playwright
@@ -18,15 +22,27 @@ from playwright.sync_api import Locator, Page, sync_playwright
 from docs.pages import PICTURES, SITE, small
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
-WINDOW = {"width": 1280, "height": 800}
+WIDTHS, TALL = (1280, 400), 800
+"""The widths of the windows in which pictures are taken, and their height, in CSS pixels."""
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 DENSITY = 1.5
 """Pixels for each CSS pixel, so that a picture is sharp on a dense screen."""
 PATIENCE = 300_000
 """Milliseconds that a page may take to be drawn; a busy machine is slow."""
-QUALITY, LARGEST = 70, 250_000
+QUALITY, LARGEST = 60, 1_500_000
+"""The quality of the images, and the most bytes that all of them may have."""
 SMALL = (480, 300)
 """The size of a lesson's first picture on the list of lessons, in pixels."""
+SHEET, GAP = (740, 250), 10
+"""The widths of the two columns of a sheet, and the space around its pictures, in pixels."""
 PICTURED = "[data-widget]:not([data-widget=prediction]), .workbench-figure"
+LESSON = small("")
+DRAWN = """() => {
+  const have = (all, part) => [...document.querySelectorAll(all)].every((one) => one.querySelector(part));
+  const drawn = have(".wb-figure, .workbench-figure", ".main-svg") && have("[data-widget]", ".wb-living");
+  return document.readyState === "complete" && drawn;
+}"""
+"""Whether all that a page has is drawn."""
 FOLDS = "[data-widget] details:not(.wb-chunks *, .wb-picker)"
 FRAMED = f"[data-widget] {{ padding: 16px; }} {FOLDS} {{ display: none; }}"
 
@@ -37,7 +53,10 @@ def opened() -> Iterator[Page]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         context = browser.new_context(
-            viewport=WINDOW, device_scale_factor=DENSITY, color_scheme="light", offline=True
+            viewport={"width": WIDTHS[0], "height": TALL},
+            device_scale_factor=DENSITY,
+            color_scheme="light",
+            offline=True,
         )
         context.set_default_timeout(PATIENCE)
         yield context.new_page()
@@ -50,23 +69,57 @@ def seen(shown: Page | Locator) -> Image.Image:
 
 
 def take(page: Page, site: Path, folder: Path) -> list[Path]:
-    """Takes each widget as on the first page that shows it, without its folds, and first pictures, small."""
-    taken: dict[str, Image.Image] = {}
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        for path in sorted(site.glob("*.html")):
-            page.goto(path.resolve().as_uri())
-            page.add_style_tag(content=FRAMED)
-            if path.stem != "index":
-                taken[f"{small(path.stem)}-{scheme}"] = small_picture(seen(page.locator(PICTURED).first))
-            for still in page.locator("[data-widget]").all():
-                name = f"{still.get_attribute('data-widget')}-{scheme}"
-                if name not in taken:
-                    taken[name] = seen(still)
+    """Takes each widget as on the first page that shows it, without its folds, and first pictures.
+
+    Returns the files: `NAME-light.webp` of each widget, the small first pictures, and `sheet-NAME.webp`.
+    """
+    views = {(width, scheme): _seen_in(page, site, width, scheme) for scheme in SCHEMES for width in WIDTHS}
+    wide = views[WIDTHS[0], "light"]
+    widgets = [name for name in wide if not name.startswith(LESSON)]
+    taken = {f"{name}-light": wide[name] for name in widgets}
+    for name in wide:
+        if name.startswith(LESSON):
+            taken |= {f"{name}-{scheme}": small_picture(views[WIDTHS[0], scheme][name]) for scheme in SCHEMES}
+        taken[f"sheet-{name}"] = sheet({view: pictures[name] for view, pictures in views.items()})
     folder.mkdir(exist_ok=True)
     for name, picture in taken.items():
         picture.save(folder / f"{name}.webp", quality=QUALITY, method=6)
     return [folder / f"{name}.webp" for name in taken]
+
+
+def _seen_in(page: Page, site: Path, width: int, scheme: Literal["light", "dark"]) -> dict[str, Image.Image]:
+    """Each widget and each lesson's first picture by its name, in a window of that width."""
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": TALL})
+    found: dict[str, Image.Image] = {}
+    for path in sorted(site.glob("*.html")):
+        page.goto(path.resolve().as_uri())
+        page.add_style_tag(content=FRAMED)
+        page.wait_for_function(DRAWN)
+        if path.stem != "index":
+            found[small(path.stem)] = seen(page.locator(PICTURED).first)
+        for still in page.locator("[data-widget]").all():
+            name = still.get_attribute("data-widget") or ""
+            if name not in found:
+                found[name] = seen(still)
+    return found
+
+
+def sheet(views: Mapping[tuple[int, str], Image.Image]) -> Image.Image:
+    """The views of one picture: wide and narrow beside each other, light above dark."""
+    scaled = {
+        (width, scheme): one.resize((column, one.height * column // one.width), Image.Resampling.LANCZOS)
+        for width, column in zip(WIDTHS, SHEET, strict=True)
+        for scheme in SCHEMES
+        for one in [views[width, scheme]]
+    }
+    heights = [max(scaled[width, scheme].height for width in WIDTHS) + GAP for scheme in SCHEMES]
+    whole = Image.new("RGB", (sum(SHEET) + 3 * GAP, sum(heights) + GAP), "#888")
+    for place, scheme in enumerate(SCHEMES):
+        top = GAP + sum(heights[:place])
+        whole.paste(scaled[WIDTHS[0], scheme], (GAP, top))
+        whole.paste(scaled[WIDTHS[1], scheme], (SHEET[0] + 2 * GAP, top))
+    return whole
 
 
 def small_picture(picture: Image.Image) -> Image.Image:
@@ -80,7 +133,7 @@ def small_picture(picture: Image.Image) -> Image.Image:
 
 
 def main() -> None:
-    """Takes the pictures. Exit code 1 without pages or Chromium, and if a widget's picture is too large."""
+    """Takes the pictures. Exit code 1 without pages or Chromium, and if they are too large."""
     site = Path(sys.argv[1]) if len(sys.argv) > 1 else SITE
     if not (site / "index.html").is_file():
         sys.exit(f"There are no pages in {site}.\n  Make them: make html")
@@ -88,11 +141,12 @@ def main() -> None:
         sys.exit("Chromium is not installed.\n  Install it: apt-get install chromium")
     with opened() as page:
         pictures = take(page, site, PICTURES)
-    for picture in pictures:
-        size = picture.stat().st_size
-        print(f"{picture.name}: {size / 1000:.0f} kB")
-        if size > LARGEST:
-            sys.exit(f"{picture} is larger than {LARGEST / 1000:.0f} kB.")
+    for old in {*PICTURES.glob("*.webp")} - {*pictures}:
+        old.unlink()
+    sizes = [picture.stat().st_size for picture in pictures]
+    print(f"{len(pictures)} pictures in {PICTURES}: {sum(sizes) / 1e6:.2f} MB")
+    if sum(sizes) > LARGEST:
+        sys.exit(f"They are larger than {LARGEST / 1e6:.1f} MB.")
 
 
 if __name__ == "__main__":

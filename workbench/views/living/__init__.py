@@ -5,8 +5,10 @@ A live notebook, a saved one without its kernel, a page opened from a file, and 
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
+from base64 import b64encode
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -18,7 +20,7 @@ HERE = Path(__file__).parent
 PARTS = ("pipeline", "keep", "explorer", "plot", "view", "panel", "fusion", "words", "diagnosis", "report")
 IMPORT = re.compile(r"^import .*;\n", re.MULTILINE)
 EXPORT = "export default { initialize, render };"
-VERSION = 2
+VERSION = 3
 """The version of the data, which the module checks."""
 
 
@@ -54,9 +56,13 @@ def as_json(state: Any) -> str:
 
 
 def page_part(data: dict[str, Any], settings: dict[str, Any], name: str, twin: str) -> str:
-    """The view as a part of a page that has `script` and `style`; without JavaScript, the HTML of `twin`."""
-    state = as_json({"data": data, "settings": settings})
+    """The view as a part of a page that has `script` and `style`; without JavaScript, the HTML of `twin`.
+
+    Its data are JSON, packed with gzip, as base64.
+    """
+    state = gzip.compress(as_json({"data": data, "settings": settings}).encode(), mtime=0)
+    packed = b64encode(state).decode()
     return (
-        f'<div data-widget="{escape(visible(name))}"><script type="application/json">{state}</script>'
+        f'<div data-widget="{escape(visible(name))}"><script type="application/gzip">{packed}</script>'
         f"<div>{twin}</div><script>workbenchView.place(document.currentScript.parentElement)</script></div>"
     )

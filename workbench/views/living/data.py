@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, isfinite, log10
@@ -89,7 +88,6 @@ def lab_data(judged: Sequence[Judged]) -> dict[str, Any]:
     for number, one in enumerate(systems):
         if (same := seen.setdefault(json.dumps(one["traces"]), number)) != number:
             one["traces"] = same
-    _write_columns_once(systems)
     return {
         "view": "threshold", "questions": [*asked, *unanswerable], "systems": systems,
         "chunks": chunks.data,
@@ -98,18 +96,6 @@ def lab_data(judged: Sequence[Judged]) -> dict[str, Any]:
 
 def _traces(evaluation: Evaluation) -> list[Trace]:
     return [*(one.trace for one in evaluation.asked), *evaluation.controls]
-
-
-def _write_columns_once(systems: Sequence[dict[str, Any]]) -> None:
-    """Puts the number of an earlier system in place of a column that is the same there for the question."""
-    own = [(number, one["traces"]) for number, one in enumerate(systems) if isinstance(one["traces"], list)]
-    for place in range(len(own[0][1])):
-        first: dict[Any, int] = {}
-        for number, traces in own:
-            columns = traces[place]["columns"]
-            for name, column in columns.items():
-                if isinstance(column, list | str) and first.setdefault((name, *column), number) != number:
-                    columns[name] = {"of": first[name, *column]}
 
 
 def floor_name(pipeline: Pipeline) -> str:
@@ -166,15 +152,7 @@ def trace_data(trace: Trace, pipeline_data: Mapping[str, Any], chunks: Chunks) -
     legs = [(leg.name, int(leg.hits.rows.size), leg.asked) for leg in trace.legs.values()]
     for known in ("question", "files", "ties"):  # which the page has with the chunks and the questions
         del found[known]
-    found["columns"] = {name: _packed(column) for name, column in found["columns"].items()}
     return {name: value for name, value in found.items() if value} | {"rows": rows, "legs": legs}
-
-
-def _packed(column: Any) -> Any:
-    """A column of fractions as the bytes of its doubles, which are exact and half as long; NaN is absent."""
-    if not isinstance(column, list) or not any(isinstance(one, float) for one in column):
-        return column
-    return b64encode(np.array(column, "<f8").tobytes()).decode()
 
 
 def _reach(leg: str, every: Mapping[str, Reach | None]) -> dict[str, Any]:

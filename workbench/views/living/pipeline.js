@@ -188,15 +188,12 @@ export function asks(pipeline, settings) {
 
 const decoded = new WeakMap();
 
-const doubles = (text) => new Float64Array(Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0)).buffer);
-
-// The numbers of a trace, with NaN for absent; they are decoded once. A text has the bytes of doubles.
+// The numbers of a trace, with NaN for absent; they are decoded once.
 function numbers(trace) {
   if (!decoded.has(trace)) {
-    const columns = Object.entries(trace.columns).map(([name, column]) => {
-      const values = typeof column === "string" ? doubles(column) : column;
-      return [name, trace.ties.map((_, row) => (values?.length === undefined ? values : values[row]) ?? NaN)];
-    });
+    const columns = Object.entries(trace.columns).map(([name, column]) =>
+      [name, trace.ties.map((_, row) => (Array.isArray(column) ? column[row] : column) ?? NaN)],
+    );
     decoded.set(trace, Object.fromEntries(columns));
   }
   return decoded.get(trace);

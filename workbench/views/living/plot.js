@@ -7,7 +7,7 @@ const BINS = 50;
 const MOST_MARKS = 100; // of a group; a strip of more shows evenly chosen ones
 
 // plotly.js comes once a page: with a script of the page, or with the hidden widget of a notebook.
-const unpacked = (bytes) => new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+export const unpacked = (bytes) => new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
 async function carried(model) {
   const carrier = await model.widget_manager.get_model(model.get("carrier").replace("IPY_MODEL_", ""));
   const made = { exports: {} };

@@ -1,9 +1,9 @@
 // The living view: an answer as a list with dots beside it, the pipeline that made it, and what a floor lets
 // pass. Everything that a setting changes is computed here, by pipeline.js; only new facts are asked of Python.
 import { asks, fixed, general, parameters, returned, run, said } from "./pipeline.js";
-import { DISTRIBUTIONS, comparedBy, figure, thresholdPlot, thresholdsOf, upright } from "./plot.js";
+import { DISTRIBUTIONS, comparedBy, figure, thresholdPlot, thresholdsOf, unpacked, upright } from "./plot.js";
 
-const VERSION = 2;
+const VERSION = 3;
 const LISTED = 100; // so many candidates are in a list; the right file and the selected one always
 const FLOORS = 41; // so many floors make a curve
 const MOST_STAGES = 8; // so many are shown without a fold
@@ -632,9 +632,8 @@ export function floorText(value, step) {
 // What follows from the chunks of a trace is not written twice.
 function prepare(data, entry) {
   if (typeof entry.traces === "number") entry.traces = data.systems[entry.traces].traces; // those of that system
-  for (const [n, trace] of entry.traces.entries()) {
+  for (const trace of entry.traces) {
     trace.columns ??= {};
-    for (const [name, column] of Object.entries(trace.columns)) if (column?.of !== undefined) trace.columns[name] = data.systems[column.of].traces[n].columns[name];
     trace.recorded ??= {};
     trace.spots ??= [];
     trace.ties = trace.rows; // the chunks are in the order of their ids
@@ -716,15 +715,11 @@ function render({ model, el }) {
   return () => drawn.delete(el);
 }
 
-// Renders what a page holds as JSON beside a place for it, without Python.
-function place(box) {
-  const state = JSON.parse(box.querySelector("script").textContent);
-  const shared = document.getElementById("workbench-chunks"); // those of all widgets of the page
-  if (shared && state.data.chunks) {
-    const every = JSON.parse(shared.textContent);
-    state.data.chunks = state.data.chunks.map((place) => every[place]);
-  }
-  still(state, box.querySelector("div"));
+// Renders what a page holds beside a place for it, without Python: packed JSON, as a text.
+async function place(box) {
+  const packed = atob(box.querySelector("script").textContent);
+  const state = await unpacked(Uint8Array.from(packed, (sign) => sign.charCodeAt(0)));
+  still(JSON.parse(state), box.querySelector("div"));
 }
 
 // Renders data and settings that nobody answers for.
