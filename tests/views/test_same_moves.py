@@ -18,15 +18,16 @@ import pytest
 from playwright.sync_api import Page
 
 from docs.still import page_of
-from tests.browser import browsing, needs_chromium
+from tests.browser import NEXT_FRAME, browsing, needs_chromium
 from workbench.measure.distributions import compared_numbers
 from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
-from workbench.records import Trace
+from workbench.records import Floats, Trace
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.systems.catalogue import SYSTEMS
 from workbench.views.widgets.threshold import ThresholdLab
+from workbench.views.widgets.threshold_state import DISTRIBUTIONS
 from workbench_plugins.engines.presets import ENGINES
 from workbench_plugins.engines.widget import FusionLab
 from workbench_plugins.explore.explorer import QuestionExplorer
@@ -82,7 +83,7 @@ MOVE = """async ([selector, place, value]) => {
 
 PLOTS = """() => [...document.querySelectorAll(".wb-plot")].map((one) => ({
   legend: one.querySelector(".wb-legend").innerText,
-  traces: one.querySelector(".wb-figure").data.map(({ x, y }) => ({ x: [...x], y: [...y] })),
+  traces: one.querySelector(".wb-figure").data.map(({ x, y, text }) => ({ x: [...x], y: [...y], text })),
 }))"""
 ROWS = """() => [...document.querySelectorAll("table tbody tr")]
   .map((row) => [...row.cells].map((cell) => cell.textContent))"""
@@ -217,29 +218,55 @@ def check_distribution(lab: ThresholdLab, paired: Paired) -> None:
     moved = [value for name, value in lab.moved.items() if name.startswith("floor.")]
     if len(plots) != len(limits) or moved:
         return
+    (entry,) = (one for one in lab.data["systems"] if one["pipeline"]["system"] == lab.system)
     for place, (plot, limit) in enumerate(zip(plots, limits, strict=True)):
         groups = [one[:, place] for one in (found.right, found.other, found.control) if len(one)]
         counts = [(int((one >= limit).sum()), len(one)) for one in groups]
         assert [
             tuple(map(int, one)) for one in re.findall(r": (\d+) of (\d+) pass", plot["legend"])
         ] == counts
+        axis = entry["axes"][place]
         for values, trace in zip(groups, plot["traces"], strict=True):
-            np.testing.assert_allclose(
-                trace["y" if lab.distribution == "ECDF" else "x"],
-                marks(values, trace, lab),
-                rtol=1e-12,
-                atol=1e-12,
-            )
+            CHECKS[lab.distribution](values[np.isfinite(values)], len(values), trace, axis)
 
 
-def marks(values: Any, trace: Any, lab: ThresholdLab) -> Any:
-    """Where the marks of these numbers stand: in a strip the numbers, in an ECDF the shares that pass."""
-    if lab.distribution == "ECDF":
-        return [100 * float((values >= limit).mean()) for limit in trace["x"]]
-    if lab.distribution == "histogram":
-        return trace["x"]
-    every = np.sort(values[np.isfinite(values)])
-    return every if len(every) <= 100 else every[((np.arange(100) + 0.5) * len(every) / 100).astype(int)]
+def check_bars(values: Floats, size: int, trace: Any, axis: Any) -> None:
+    """Each bar stands in the middle of its bin, and its height is the share of the numbers in it.
+
+    A number that rounding may put on the other side of an edge counts in either bin.
+    """
+    edges = np.linspace(axis["low"], axis["high"], BARS + 1)
+    np.testing.assert_allclose(trace["x"], (edges[1:] + edges[:-1]) / 2, rtol=1e-12, atol=1e-12)
+    drawn = np.array(trace["y"]) * size / 100
+    np.testing.assert_allclose(drawn, drawn.round(), rtol=0, atol=1e-9)
+    near = 1e-9 * (axis["high"] - axis["low"])
+    for low, high, count, told in zip(edges[:-1], edges[1:], drawn.round(), trace["text"], strict=True):
+        surely = ((values > low + near) & (values < high - near)).sum()
+        perhaps = ((values >= low - near) & (values <= high + near)).sum()
+        assert surely <= count <= perhaps
+        assert told.startswith(f"{short(low)} to {short(high)}: {count:g} of {size}")
+    within = (values >= axis["low"]) & (values <= axis["high"])
+    assert drawn.round().sum() == within.sum()
+
+
+def check_curve(values: Floats, size: int, trace: Any, axis: Any) -> None:
+    """The curve says at each limit which share of the group passes it."""
+    limits = np.linspace(axis["low"], axis["high"], 101)
+    np.testing.assert_allclose(trace["x"], limits, rtol=1e-12, atol=1e-12)
+    shares = [100 * (values >= limit).sum() / size for limit in trace["x"]]
+    np.testing.assert_allclose(trace["y"], shares, rtol=1e-12, atol=1e-12)
+
+
+def check_strip(values: Floats, size: int, trace: Any, axis: Any) -> None:
+    """The marks are the numbers, or evenly chosen ones of more than a hundred."""
+    every = np.sort(values)
+    shown = every if len(every) <= 100 else every[((np.arange(100) + 0.5) * len(every) / 100).astype(int)]
+    np.testing.assert_allclose(trace["x"], shown, rtol=1e-12, atol=1e-12)
+    assert np.ptp(trace["y"]) < 1 if len(shown) else trace["y"] == []
+
+
+CHECKS = {"histogram": check_bars, "ECDF": check_curve, "strip": check_strip}
+BARS = 50
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -261,6 +288,11 @@ def test_a_threshold_lab_moves_as_python_does(
                 check_lab(lab, paired)
             except AssertionError as error:
                 raise AssertionError(f"after {made}, {lab.values}: {error}") from error
+        for kind in DISTRIBUTIONS:
+            lab.distribution = kind
+            paired.give()
+            page.evaluate(NEXT_FRAME)
+            check_distribution(lab, paired)
 
 
 def check_fusion(lab: FusionLab, paired: Paired) -> None:
