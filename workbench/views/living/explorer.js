@@ -218,7 +218,7 @@ function explorer(data, model, el) {
     return [["chunk", ...named], ...[...keys].map((key) => [key, ...found.flatMap((one, n) => cells(n, one.get(key)))])];
   }
   function take() {
-    data = structuredClone(model.get("data"));
+    data = dataOf(model);
     Object.assign(state, settingsOf(model));
     for (const entry of data.sides) prepare(data, entry);
     sides.forEach((one, n) => {

@@ -1,5 +1,5 @@
 // What the views share whose facts come from Python: controls, a status line, a busy sign, a table and code.
-import { folded, follow, h, isAlone, push, same, settingsOf, table } from "./view.js";
+import { dataOf, folded, follow, h, isAlone, push, same, settingsOf, table } from "./view.js";
 
 const ALONE = "This takes Python: run the notebook's cells again, or ask `workbench explore`.";
 
@@ -43,7 +43,7 @@ export function panel(data, model, el, label, view) {
     show();
   }
   function take() {
-    data = structuredClone(model.get("data"));
+    data = dataOf(model);
     show();
   }
   model.on?.("change:data", take);

@@ -17,7 +17,7 @@ import traitlets
 
 from workbench.errors import InputError, WorkbenchError, unknown_name
 from workbench.tables import Table, framed, html_table
-from workbench.views.living import VERSION
+from workbench.views.living import VERSION, as_json
 from workbench.views.living.selection import Link, Selection, selection
 
 LISTED = 60
@@ -82,7 +82,7 @@ class State(traitlets.HasTraits):
     _begun = False
     _followed: tuple[object, ...] = ()
 
-    data = traitlets.Dict().tag(sync=True)
+    data = traitlets.Dict().tag(sync=True, to_json=lambda data, _: as_json(data))
     names = traitlets.List(traitlets.Unicode()).tag(sync=True)
     options = traitlets.Dict().tag(sync=True)
     spans = traitlets.Dict().tag(sync=True)

@@ -603,7 +603,7 @@ function thresholdLab(data, model, el) {
     draw();
   });
   model.on?.("change:data", () => {
-    data = structuredClone(model.get("data"));
+    data = dataOf(model);
     for (const one of data.systems) prepare(data, one);
     version += 1;
     waiting = false;
@@ -673,6 +673,12 @@ function prediction(data, model, el) {
 // Whether no Python answers: on a page, and in a notebook without its kernel.
 export const isAlone = (model, el) => model.alone || el.closest(".jupyter-widgets-disconnected");
 
+// The data of a model, for one view to change: a kernel sends them as a text.
+export function dataOf(model) {
+  const data = model.get("data");
+  return typeof data === "string" ? JSON.parse(data) : structuredClone(data);
+}
+
 // The settings of a model: each is a value of its own, which Python and other widgets set too.
 export const settingsOf = (model) => Object.fromEntries(model.get("names").map((name) => [name, model.get(name)]));
 export const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
@@ -697,7 +703,7 @@ export function follow(model, state, draw) {
 export const VIEWS = { threshold: thresholdLab, explorer, prediction };
 
 function render({ model, el }) {
-  const data = structuredClone(model.get("data"));
+  const data = dataOf(model);
   // What is pressed in a widget is the widget's: JupyterLab would take its arrow keys and letters.
   el.addEventListener("focusin", ({ target }) => target.setAttribute("data-lm-suppress-shortcuts", "true"));
   // It also keeps Enter from an input, which would commit what was typed. The input keeps the keyboard.
