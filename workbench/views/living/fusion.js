@@ -5,6 +5,7 @@ import { EDGES, dragged, figure } from "./plot.js";
 import { VIEWS, apart, choice, escaped, floorText, h, plural, short, slider } from "./view.js";
 
 const MOST_ROWS = 12;
+const LONGEST = 36; // characters of a name that fit on a page of 400 pixels; of a longer one its file is shown
 const HEIGHT = 30; // pixels of a row: its name above its bar
 const NOTHING = "nothing";
 const LEGS = ["keyword", "vector"];
@@ -99,7 +100,8 @@ function fusionLab(data, model, el) {
       type: "bar", orientation: "h", name, hue, width: 0.36, textposition: "none", hovertemplate: "%{text}<extra></extra>",
       x: some.map((one) => one.score), y: some.map((one) => rows.indexOf(one) + 1.2), customdata: some.map(id), text: some.map(told),
     }));
-    const named = (one) => [state.chunk === id(one) ? "▸ " : "", isWatched(id(one), state) ? `<b>${escaped(id(one))}</b>` : escaped(id(one))].join("");
+    const brief = (name) => escaped(name.length > LONGEST ? `…${name.slice(name.lastIndexOf("/"))}` : name);
+    const named = (one) => [state.chunk === id(one) ? "▸ " : "", isWatched(id(one), state) ? `<b>${brief(id(one))}</b>` : brief(id(one))].join("");
     const names = { type: "scatter", mode: "text", textposition: "middle right", hoverinfo: "skip", showlegend: false, x: rows.map(() => ends[0]), y: rows.map((_, n) => n + 0.8), text: rows.map(named), customdata: rows.map(id) };
     const ticktext = rows.map((one) => `${one.first}${one.last > one.first ? "=" : ""}`);
     const count = ({ kind }) => places.filter((one) => fate(one, state) === kind).length;

@@ -10,6 +10,8 @@
       element.setAttribute("aria-label", words);
     }
     element.style.height = `${layout.height}px`; // which plotly forgets when the page is resized
+    // Numbers that do not fit into their cells would be too small to read. Pointing at a cell shows its number.
+    for (const one of data) if (one.type === "heatmap" && element.clientWidth < 70 * one.x.length) one.texttemplate = "";
     return Plotly.newPlot(element, data, { ...layout, autosize: true }, CONFIG);
   }
 
