@@ -12,7 +12,7 @@ import math
 import re
 import reprlib
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from itertools import cycle, pairwise
 from typing import Any, Literal, NamedTuple
@@ -207,8 +207,33 @@ def _numbers(values: ArrayLike, columns: int = 0) -> Floats:
 
 def _limit(value: float | None) -> float | None:
     """A number of an axis, or None if it is missing."""
-    (found,) = _numbers([math.nan if value is None else value])
-    return float(found) if math.isfinite(found) else None
+    (found,) = _row([math.nan if value is None else value], 1)
+    return found if math.isfinite(found) else None
+
+
+def _row(values: ArrayLike, size: int) -> list[float]:
+    """So many numbers. Raises InputError for more or fewer."""
+    found: list[float] = _numbers(values).tolist()
+    if len(found) != size:
+        raise InputError(f"This cannot be drawn: {reprlib.repr(values)}.", f"Give numbers: {size}.")
+    return found
+
+
+def _whole(values: ArrayLike) -> list[float]:
+    """Numbers, of which the whole ones are written without a fraction."""
+    return [int(one) if one.is_integer() else one for one in _numbers(values).tolist()]
+
+
+def _names(values: Iterable[str], what: str) -> list[str]:
+    """The texts of a sequence. Raises InputError for anything else."""
+    problem = InputError(f"These are no names: {reprlib.repr(values)}.", f"Give texts as {what}.")
+    try:
+        found = list(values)
+    except TypeError:
+        raise problem from None
+    if isinstance(values, str) or not all(isinstance(one, str) for one in found):
+        raise problem
+    return [str(one) for one in found]
 
 
 def _finite(values: ArrayLike, what: str = "number") -> Floats:
@@ -316,8 +341,8 @@ def lines(
     InputError if there is no point.
     """
     _named(points, "points by name, such as {'one': [(0, 1), (1, 3)]}")
-    _at_most(sum(map(len, points.values())), MOST_POINTS)
     points = {name: [(a, b) for a, b in _numbers(some, 2).tolist()] for name, some in points.items()}
+    _at_most(sum(map(len, points.values())), MOST_POINTS)
     _finite([one for some in points.values() for one in some], "point")
     described = (
         f"{name}: " + ", ".join(f"({number(a)}, {number(b)})" for a, b in some)
@@ -325,7 +350,8 @@ def lines(
     )
     figure = _figure(f"{y} by {x}. " + "; ".join(described), 400, showlegend=len(points) > 1)
     figure.update_layout(xaxis_title_text=title(x), yaxis_title_text=title(y))
-    for label, (low, high) in (bands or {}).items():
+    for label, ends in (bands or {}).items():
+        low, high = _row(ends, 2)
         figure.add_hrect(low, high, fillcolor=GREY, opacity=0.2, line_width=0, annotation_text=text(label))
     for nth, (name, some) in enumerate(points.items()):
         figure.add_scatter(
@@ -360,6 +386,7 @@ def heat_map(
             f"This cannot be drawn: {reprlib.repr(cells)}.", "Give numbers by two names: {('one', 'two'): 3}."
         )
     _at_most(len(cells), MOST_POINTS)
+    cells = dict(zip(cells, (_row([value], 1)[0] for value in cells.values()), strict=True))
     _finite([*cells.values()])
     marks = marks or {}
     across, up = ([*dict.fromkeys(pair[axis] for pair in cells)] for axis in (0, 1))
@@ -415,10 +442,11 @@ def ranks(orders: Mapping[str, Sequence[str]], watched: str | None = None) -> Fi
     has a name.
     """
     _named(orders, "orders by name, such as {'before': ['a', 'b']}")
+    orders = {head: _names(order, "an order") for head, order in orders.items()}
     names = [*dict.fromkeys(name for order in orders.values() for name in order)]
     if not names:
         raise InputError("There is nothing to draw.", "Give an order with one name or more.")
-    _named(dict.fromkeys(names), "names that are texts")
+    _at_most(len(names), MOST_ROWS)
     if twice := [head for head, order in orders.items() if len(set(order)) < len(order)]:
         raise InputError(f"A name stands twice in {twice[0]!r}.", "Give each name one rank.")
     described = (f"{head}: " + ", ".join(order) for head, order in orders.items())
@@ -518,7 +546,7 @@ def stated(
 def _distributions(
     samples: Mapping[str, tuple[str, ArrayLike]], threshold: float | None, shape: Shape, axis: str
 ) -> Figure:
-    if shape not in _SHAPES:
+    if not isinstance(shape, str) or shape not in _SHAPES:
         raise InputError(f"There is no shape {shape!r}.", f"Choose one of {', '.join(_SHAPES)}.")
     limit = _limit(threshold)
     groups = [_group(name, colour, values) for name, (colour, values) in samples.items()]
@@ -699,10 +727,12 @@ def evidence(
 # Results
 
 
-def survival(left: Mapping[str, Sequence[int]], steps: Sequence[str]) -> Figure:
+def survival(left: Mapping[str, Sequence[float]], steps: Sequence[str]) -> Figure:
     """How many questions' right file is left after each step of a search, for each system."""
     _named(left, "counts by the name of a system, such as {'one': [3, 2]}")
-    _finite([count for some in left.values() for count in _numbers(some)])
+    steps = _names(steps, "steps")
+    left = {name: _whole(some) for name, some in left.items()}
+    _finite([count for some in left.values() for count in some])
     if any(len(some) != len(steps) for some in left.values()):
         raise InputError("The steps and the counts differ in number.", "Give a count for each step.")
     described = (
@@ -738,6 +768,7 @@ def waterfall(
 ) -> Figure:
     """How the changes lead from one number to another: each bar begins where the one before it ends."""
     _named(changes, "changes by name, such as {'one': 3}")
+    changes = {name: _row([change], 1)[0] for name, change in changes.items()}
     _finite([before[1], *changes.values(), after[1]])
     starts = np.concatenate([[before[1]], before[1] + np.cumsum([*changes.values()])])[:-1]
     rows: list[tuple[str, float, float, str, str]] = [(before[0], 0.0, before[1], number(before[1]), GREY)]
@@ -761,13 +792,14 @@ def waterfall(
     return figure
 
 
-def prices(changes: Mapping[str, tuple[int, int]], unit: str) -> Figure:
+def prices(changes: Mapping[str, Sequence[float]], unit: str) -> Figure:
     """What each change wins, to the right of 0, and loses, to the left of it; `unit` is what is counted.
 
     Each change is (won, lost). Raises InputError if there is no change.
     """
     _named(changes, "(won, lost) by name, such as {'one': (3, 1)}")
-    _finite([_numbers(pair, 2).ravel() for pair in changes.values()], "change")
+    changes = {name: _row(pair, 2) for name, pair in changes.items()}
+    _finite([*changes.values()], "change")
     outcomes = {name: f"{number(won)} won, {number(lost)} lost" for name, (won, lost) in changes.items()}
     words = f"{unit}: " + "; ".join(f"{name}: {one}" for name, one in outcomes.items())
     figure = _rows(words, outcomes, unit)
@@ -785,7 +817,7 @@ def prices(changes: Mapping[str, tuple[int, int]], unit: str) -> Figure:
 
 
 def answered(
-    curves: Mapping[str, Points], own: Mapping[str, tuple[float, float]], questions: int, unanswerable: int
+    curves: Mapping[str, Points], own: Mapping[str, Sequence[float]], questions: int, unanswerable: int
 ) -> Figure:
     """Questions that hit against unanswerable questions with no result, as the floor of each system moves.
 
@@ -793,6 +825,7 @@ def answered(
     """
     x, y = f"questions of {questions} that hit", f"unanswerable questions of {unanswerable} with no result"
     figure = lines(curves, x, y)
+    own = {name: _row(point, 2) for name, point in own.items()}
     for name, colour in zip(curves, cycle(COLOURS), strict=False):
         if name in own:
             figure.add_scatter(
@@ -806,12 +839,14 @@ def answered(
 
 
 def reliability(
-    stated: Sequence[float], shares: Sequence[Interval], counts: Sequence[int], floor: float | None
+    stated: Sequence[float], shares: Sequence[Interval], counts: Sequence[float], floor: float | None
 ) -> Figure:
     """Stated probabilities against what is true: one mark a bin, with the 95 % interval of its share.
 
     The dashed line is where both agree. `counts` are the questions of the bins.
     """
+    stated, shares = _numbers(stated).tolist(), [_interval(one) for one in _numbers(shares, 3)]
+    counts = _whole(counts)
     _finite(stated, "bin")
     if not len(stated) == len(shares) == len(counts):
         raise InputError(
