@@ -212,11 +212,18 @@ def _run(command: list[str], folder: Path) -> None:
 
 
 def _locked(lock: dict[str, Any]) -> Iterator[str]:
-    """The packages of npm's lock file: `name@version`, or the address of one from outside the registry."""
+    """The packages of npm's lock file: `name@version`, or the address of one from outside the registry.
+
+    A package that lies inside another one's archive has no digest and no address of its own.
+
+    >>> list(_locked({"packages": {"node_modules/a/node_modules/b": {"version": "1.8.0", "inBundle": True}}}))
+    ['b@1.8.0']
+    """
     for path, about in lock["packages"].items():
         if path:
             name = path.rpartition("node_modules/")[2]
-            yield f"{name}@{about['version']}" if "integrity" in about else f"{name} from {about['resolved']}"
+            known = "integrity" in about or about.get("inBundle")
+            yield f"{name}@{about['version']}" if known else f"{name} from {about['resolved']}"
 
 
 def _reported(report: dict[str, Any]) -> dict[str, str]:
