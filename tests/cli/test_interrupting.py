@@ -77,7 +77,7 @@ if name:
     setattr(owner, attribute, wait)
 else:
     sys.meta_path.insert(0, Waiting())
-from workbench_command import main
+from workbench.__main__ import main
 main()
 """
 """The command line that stops at a place, says so, and waits: at a module's import, or at a call."""
@@ -88,7 +88,6 @@ KEPT = r"Interrupted.*\n.*Run the same command again"
 @pytest.mark.parametrize(
     ("where", "command", "sentence"),
     [
-        ("workbench", ("search", "tea"), r"Interrupted\."),
         ("workbench.cli", ("search", "tea"), r"Interrupted\."),
         ("typer", ("--help",), r"Interrupted\."),
         *((OPENED, command, SENTENCE.strip()) for command in COMMANDS.values()),

@@ -483,8 +483,9 @@ def _first_repair(diagnosis: Diagnosis) -> list[str]:
     if outside or not diagnosis.fixes:
         return [*(f"Repair: {one.repair}" for one in diagnosis.causes[:1]), *_until_then(diagnosis)]
     fix = diagnosis.fixes[0]
-    longer = "only by a longer answer: " if fix.pipeline.limit > _longest(diagnosis) else ""
-    lines = [f"Repair: {longer}{_first_way(diagnosis, fix)}"]
+    only = "only by a longer answer: " if fix.pipeline.limit > _longest(diagnosis) else ""
+    only = "only by an empty answer: " if fix.empties else only
+    lines = [f"Repair: {only}{_first_way(diagnosis, fix)}"]
     if first is not None and Scope.slot in first.where:
         lines.append(f"In an engine: {FILTER_FIRST}.")
     lines.append(f"Price: {_price_text(diagnosis.prices, fix)}")

@@ -56,7 +56,8 @@ class Fix:
     `paste` belongs into the file of settings: the whole file with it has been run. It is None without a file,
     if the release has no setting for the fix, and if something else in the file is stronger. `group` says
     where the fix is listed. `begins` are the lines of Python that make the pipeline which is diagnosed;
-    `whole` is Python that makes the fixed one of its stages, if the diagnosed one has no name.
+    `whole` is Python that makes the fixed one of its stages, if the diagnosed one has no name. `empties` says
+    that nothing at all is returned with the fix.
     """
 
     setting: str
@@ -77,6 +78,7 @@ class Fix:
     group: int = OTHER
     begins: tuple[str, ...] = field(default=(), repr=False)
     whole: str = field(default="", repr=False)
+    empties: bool = field(default=False, repr=False)
 
     @property
     def side(self) -> str:
@@ -288,9 +290,11 @@ def verified(fix: Fix, runs: Reruns, goal: Goal, index: Index, file: str = "") -
     )
     settings = fix.settings or (typed_settings(runs.pipeline, fix.pipeline) if fix.change else ())
     begins = lines_of(runs.pipeline, file)
+    after = search(runs.question, fix.pipeline, index, runs.vector)
     return replace(
         fix,
-        verified=sharp and _reached(fix.pipeline, runs, goal, index),
+        verified=sharp and goal.reached(after),
+        empties=not after.results,
         paste=paste if works else None,
         settings=settings,
         begins=tuple(begins or [f"# `pipeline` is your pipeline {runs.pipeline.name!r}.", ""]),

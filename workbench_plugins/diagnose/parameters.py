@@ -56,9 +56,7 @@ class Goal:
         paths = trace.paths()
         if self.aim is Aim.FIRST:
             return paths[:1] == [self.path]
-        if self.aim is Aim.OUT:  # an empty answer keeps everything out
-            return bool(paths) and self.path not in paths
-        return self.path in paths
+        return (self.path in paths) is (self.aim is Aim.IN)
 
 
 @dataclass(frozen=True)
