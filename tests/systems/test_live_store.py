@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -26,6 +27,7 @@ from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED
 from workbench_plugins.openclaw.live_index import LiveIndex, open_live_store, stored_vector
 
+RECORDS = Path(__file__).parent.parent / "records"
 QUESTIONS = ("tea in the afternoon", "the hub of the bike", "disk backup")
 
 
@@ -253,6 +255,37 @@ def test_a_layout_that_is_not_known_is_said(change: str, description: str, febru
     with february.opened() as db:
         db.execute(change)
     assert f"comes from an OpenClaw release that is not supported: {description}" in refused(february.file)
+
+
+@pytest.mark.parametrize("release", ["2026.2.12", "2026.9.6"])
+def test_a_store_as_a_release_wrote_it_is_read_with_all_that_lies_beside_its_tables(
+    release: str, tmp_path: Path
+) -> None:
+    """Names of virtual tables of vectors, and of triggers, begin with that of a table that is read."""
+    file = tmp_path / "main.sqlite"
+    file.write_bytes(gzip.decompress((RECORDS / f"odd-{release}.sqlite.gz").read_bytes()))
+    with open_live_store(file, world.EMBEDDER, re_embed=True, index_path=tmp_path / "own.sqlite") as live:
+        assert live.store.made_with.model == "text-embedding-3-small"
+        assert live.store.full_text
+        assert len(live.stamps()) > 20
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        'DROP TABLE "{}"; CREATE VIEW "{}" AS SELECT 1',
+        'DROP TABLE "{}"; CREATE VIRTUAL TABLE "{}" USING fts5(a)',
+        'ALTER TABLE "{}" ADD COLUMN slow AS (hex(zeroblob(9)))',
+    ],
+)
+@pytest.mark.parametrize("part", ["chunks_fts_content", "CHUNKS_FTS_CONTENT"])
+def test_a_part_of_full_text_that_runs_sql_when_it_is_read_is_refused(
+    forged: str, part: str, february: OpenClaw
+) -> None:
+    with february.opened() as db:
+        db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+        db.execute(forged.replace("{}", part))
+    assert "comes from an OpenClaw release that is not supported: chunks_fts has" in refused(february.file)
 
 
 @pytest.mark.parametrize("value", [None, "{", "[]", "{}", '{"provider": "openai"}'])
