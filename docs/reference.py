@@ -166,9 +166,10 @@ def _usage(command: Any) -> str:
 
 
 def _parameters(command: Any) -> list[str]:
-    if not command.params:
+    shown = [one for one in command.params if not getattr(one, "hidden", False)]
+    if not shown:
         return []
-    rows = [row(_names(one), " ".join((one.help or "").split()), _default(one)) for one in command.params]
+    rows = [row(_names(one), " ".join((one.help or "").split()), _default(one)) for one in shown]
     return ["| option | meaning | default |", "|---|---|---|", *rows, ""]
 
 

@@ -660,6 +660,83 @@ def test_what_the_user_gives_stands_before_what_was_read() -> None:
     assert (given.value("question"), given.settings) == ("tea", {"limit": "9"})
 
 
+SCORES = """# memory_search returns nothing for natural questions
+
+OpenClaw 2026.2.13, default settings, local embeddings (all-MiniLM-L6-v2).
+
+I asked `what happens if I lose a score` and got `[]`. The note `music/library-loans.md` says:
+
+> A lost vocal score costs you 22 euro.
+
+If I ask just "lost score" it is found with 0.61.
+"""
+
+
+def test_the_model_that_a_report_names_decides_and_a_quoted_note_is_read(run: Run, tmp_path: Path) -> None:
+    report = read_report(SCORES)
+    (model,) = report.of("model")
+    assert (model.line, SCORES[model.start : model.end]) == (3, "all-MiniLM-L6-v2")
+    (note,) = report.notes
+    assert (note.path, note.whole) == ("music/library-loans.md", "A lost vocal score costs you 22 euro.\n")
+    (place,) = report.of("note")
+    assert SCORES[place.start : place.end].endswith("A lost vocal score costs you 22 euro.")
+    assert verdict_of(report).sentence.endswith(
+        "1 note of the report and the vectors of all-MiniLM-L6-v2, which line 3 names."
+    )
+    (tmp_path / "r.md").write_text(SCORES, encoding="utf-8")
+    (tmp_path / "loans.md").write_text("# Loans\n\nA lost vocal score costs you 22 euro.\n", encoding="utf-8")
+    given = run("reproduce", tmp_path / "r.md", "--note", tmp_path / "loans.md", "--out", tmp_path / "a.yaml")
+    assert (given.code, "with 1 note given and the vectors of" in given.out) == (0, True)
+    assert "music/library-loans.md" not in given.out
+
+
+def test_a_model_that_is_not_packaged_is_a_fact_and_is_not_asked_for() -> None:
+    verdict = verdict_of(read_report(SCORES.replace("all-MiniLM-L6-v2", "nomic-embed-text-v1.5")))
+    assert (verdict.kind, verdict.report.value("model")) == ("needs", "nomic-embed-text-v1.5")
+    assert verdict.ask == ("Which score has this note in the vector search alone?",)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I switched to all-MiniLM-L6-v2 and nothing changed.",
+        "With all-MiniLM-L6-v2 it works.",
+        "I do not use all-MiniLM-L6-v2.",
+        "Maybe it is all-MiniLM-L6-v2?",
+        "all-MiniLM-L6-v2 and bge-m3 were compared.",
+    ],
+)
+def test_a_model_that_may_not_be_the_one_in_use_is_no_fact(said: str) -> None:
+    assert not read_report(f"# No results\nQuery: kettle\n\n{said}\n").of("model")
+
+
+def test_what_is_quoted_below_another_line_is_no_note() -> None:
+    text = "# No results\n\nI edited `memory/tea.md` and asked:\n\n> where is the kettle kept\n"
+    assert not read_report(text).notes
+
+
+def test_a_memory_is_refused_with_what_to_do_instead(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "r.md").write_text(SCORES, encoding="utf-8")
+    told = run("reproduce", tmp_path / "r.md", "-m", tmp_path)
+    assert (told.code, "--note FILE" in told.err, "workbench case new" in told.err) == (2, True, True)
+
+
+@pytest.mark.parametrize(
+    ("said", "stale"),
+    [
+        ("umlauts are not indexed properly", False),
+        ("accented words are never indexed", False),
+        ("the tokenizer does it, so Chinese text is not indexed", False),
+        ("hyphenated words are not indexed as one token", False),
+        ("the note is not indexed", True),
+        ("new files are not indexed until I restart", True),
+    ],
+)
+def test_words_that_are_not_indexed_name_no_stale_index(said: str, stale: bool) -> None:
+    report = read_report(f'# Search finds nothing\n\nI asked "Käse" and got nothing. But {said}.\n')
+    assert [one.name for one in report.of("outside")] == ["index"] * stale
+
+
 # The issue form
 
 

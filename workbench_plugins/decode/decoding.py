@@ -127,7 +127,7 @@ class Decoded(Shown):
                 parts += [Block(f"or {other}", indent=6) for other in way.more[:SHOWN]]
                 if len(way.more) > SHOWN:
                     parts.append(Block(f"or in {len(way.more) - SHOWN} more ways", indent=6))
-            parts.append(Block(f"fits by chance: {fit.chance:.2g} formulas for such numbers", indent=4))
+            parts.append(Block(_by_chance(fit.chance, len(self.numbers)), indent=4))
         for fit in self.fits[SHOWN:]:
             ways = "; ".join(f"{one.number} = {one.text}" for one in fit.ways)
             parts.append(Block(f"also {fit.name}: {ways}", indent=2))
@@ -152,6 +152,15 @@ class Decoded(Shown):
             "settled": self.settled,
             "fits": fits,
         }
+
+
+def _by_chance(expected: float, count: int) -> str:
+    """How often random numbers with these digits fit as simply, from the expected number of formulas."""
+    if expected > CHANCE:
+        return f"by chance, about {expected:.2g} formulas would fit such numbers as simply"
+    one_in = f"{float(f'{1 / expected:.2g}'):,.0f}" if expected > 1e-12 else "a million million"
+    such = "such numbers" if count == 1 else f"such lists of {count} numbers"
+    return f"about 1 in {one_in} {such} would fit as simply by chance"
 
 
 def decode(numbers: Sequence[str], beside: Sequence[str] = ()) -> Decoded:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -40,6 +41,7 @@ SystemName = Annotated[
 ]
 Settings = Annotated[list[str] | None, typer.Option("--set", help="SLOT.PARAMETER=VALUE; can be repeated.")]
 Notes = Annotated[list[Path] | None, typer.Option("--note", readable=False, help="A file with a note.")]
+Memory = Annotated[Path | None, typer.Option("--memory", "-m", hidden=True, readable=False)]
 Happened = Annotated[str, typer.Option(help=f"What happened: {', '.join(WORDS['memories']['happened'])}.")]
 
 
@@ -53,6 +55,7 @@ def reproduce(
     happened: Happened = "",
     settings: Settings = None,
     notes: Notes = None,
+    memory: Memory = None,
     judge: Annotated[
         str,
         typer.Option(
@@ -66,6 +69,12 @@ def reproduce(
 
     Each fact has its line. Options correct what was read. Without --judge, no language model is asked.
     """
+    if memory is not None:
+        raise InputError(
+            "A report is run on its own notes, and not on a memory.",
+            f"Give the notes that it needs: --note FILE. To save a search of your own as a case: "
+            f'workbench case new "QUESTION" --target FILE --memory {shlex.quote(str(memory))}',
+        )
     text = _text(issue)
     report = read_report(text)
     if judge:

@@ -19,6 +19,7 @@ KINDS = {
     "note": "the text of a note",
     "engine": "the program",
     "release": "its release",
+    "model": "the embedding model",
     "setting": "a setting",
     "result": "a result with its scores",
     "symptom": "what happened",
@@ -112,7 +113,9 @@ class Report:
         kept = [
             one
             for one in self.facts
-            if one.kind not in single and not (one.kind == "setting" and one.name in named)
+            if one.kind not in single
+            and not (one.kind == "setting" and one.name in named)
+            and not (one.kind == "note" and notes)
         ]
         return replace(
             self,

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, takewhile
 from typing import Any
 from urllib.parse import quote, unquote_plus
 
@@ -65,6 +65,7 @@ def read_report(text: str) -> Report:
         *questions,
         *targets_of(lines, [one.whole.strip() for one, _ in notes]),
         *engine,
+        *model_of(lines),
         *settings_of([one for one in lines if one.number not in working]),
         *(fact for _, fact in notes),
         *symptoms,
@@ -330,7 +331,7 @@ def notes_of(
 ) -> list[tuple[CaseNote, Fact]]:
     """The notes that a report quotes: named blocks, files of a shell, texts in code."""
     found: dict[str, tuple[CaseNote, Fact]] = {}
-    says, path = pattern(PATH.pattern + WORDS["says"]), ""
+    says, path = pattern(PATH.pattern + WORDS["says"] + WORDS["stated"]), ""
     scored, said = {one.name for one in results}, dict[str, Fact]()
 
     def add(name: str, text: str, block: Sequence[Line]) -> None:
@@ -338,6 +339,9 @@ def notes_of(
         note = Fact("note", name, start, end, block[0].number)
         found.setdefault(name, (CaseNote(path=name, text=text), note))
 
+    for path, quotation in _quoted_below(lines):
+        add(path, "".join(f"{one.text}\n" for one in quotation), quotation)
+    path = ""
     for number_, group in groupby(lines, key=lambda one: one.block):
         block = list(group)
         if not number_:
@@ -369,6 +373,22 @@ def notes_of(
         name = f"memory/{len(found) + 1}.md"
         found.setdefault(name, (CaseNote(path=name, text=text + "\n"), replace(known, name=name)))
     return list(found.values())[:MOST_NOTES]
+
+
+def _quoted_below(lines: Sequence[Line]) -> Iterator[tuple[str, list[Line]]]:
+    """The quotation below a line that ends with a file and a word such as *says*, with the file's path."""
+    announces = re.compile(rf"{PATH.pattern}(?i:{WORDS['says']})$")
+    for above, one in enumerate(lines, start=1):
+        found = None if one.code or _is_quoted(one) else announces.search(one.text)
+        if found:
+            below = takewhile(lambda each: _is_quoted(each) and not each.code, lines[above:])
+            quotation = list(below)
+            if quotation:
+                yield found[1], quotation
+
+
+def _is_quoted(line: Line) -> bool:
+    return line.raw.lstrip().startswith(">")
 
 
 def targets_of(lines: Sequence[Line], notes: Sequence[str]) -> list[Fact]:
@@ -425,6 +445,9 @@ def causes_of(lines: Sequence[Line], silent: bool = False) -> tuple[list[Fact], 
                 )
                 for one in _where(lines, told, silent)
                 if (named := pattern(told["words"]).search(one.text))
+                and not pattern(told.get("unless", "(?!)")).search(
+                    one.text if one.code else _sentence(one.text, named.start())
+                )
                 and not (_proposed(one) or _negated(one, named.start(), "denied"))
             ]
             meant = [(one, sentence) for one, sentence in found if not excluded.search(sentence)]
@@ -541,6 +564,26 @@ def _system(engine: dict[str, Any], release: str, lines: Sequence[Line]) -> Syst
     system = engine["system"] if engine["system"] in SYSTEMS and not fusions else ""
     near = f"; the system of its kind here is {system} (--system {system})" if system else ""
     return System(system, name, False, f"{name} {release or 'itself'} cannot be run here{near}")
+
+
+def model_of(lines: Sequence[Line]) -> list[Fact]:
+    """The embedding model, where the report names one, and no sentence speaks of a change or a doubt."""
+    named, other = pattern(WORDS["model"]), pattern(WORDS["other_model"])
+    found = [(one, said) for one in lines for said in named.finditer(one.text)]
+    if len({said[1].lower() for _, said in found}) != 1:
+        return []
+    doubtful = [pattern(WORDS["aside"]["suspected"]), pattern(WORDS["aside"]["excluded"]), other]
+    for one, said in found:
+        sentence = one.text if one.code else _sentence(one.text, said.start())
+        if (
+            aside(one)
+            or _proposed(one)
+            or _negated(one, said.start())
+            or any(words.search(sentence) for words in doubtful)
+        ):
+            return []
+    line, said = found[0]
+    return [fact("model", line, said.span(1))]
 
 
 def _numbers(release: str) -> tuple[int, ...]:

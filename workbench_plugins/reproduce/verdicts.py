@@ -146,10 +146,7 @@ def needs(report: Report, said: str = "") -> Verdict:
     if said:
         ask = f"{said[0].upper()}{said[1:]}"
         return Verdict(NEEDS, f"{HEADLINES[NEEDS]}: {said.rstrip('?')}.", report, ask=(ask,))
-    missing = dict(_missing(report)) or {
-        "the embedding model": "Which embedding model is it, and which score has this note in the vector "
-        "search alone?"
-    }
+    missing = dict(_missing(report)) or dict([_vectors(report)])
     names = " and ".join(filter(None, (", ".join(list(missing)[:-1]), list(missing)[-1])))
     here = f"{report.system.why}." if report.system.why else ""
     why = (here,) if here and report.value("release") else ()
@@ -193,6 +190,14 @@ def _missing(report: Report) -> Iterator[tuple[str, str]]:
     if asked and report.symptom in ("missing", "order", "limit") and not report.notes:
         other = "" if report.symptom == "missing" else ", and of the one that came instead"
         yield "the text of the note", f"Can you paste the text of the note that should have come{other}?"
+
+
+def _vectors(report: Report) -> tuple[str, str]:
+    """What the vectors of a report cannot be told without: the model, or what its search gives."""
+    score = "which score has this note in the vector search alone?"
+    if not report.of("model"):
+        return "the embedding model", f"Which embedding model is it, and {score}"
+    return "the score of the vector search", f"{score[0].upper()}{score[1:]}"
 
 
 def _outside(report: Report, checks: Sequence[Check]) -> Verdict | None:
@@ -288,7 +293,8 @@ def _ran(report: Report) -> Verdict | None:
         return None  # a setting that this system does not have
     shown = [shows(one, report.symptom) for one in own]
     happens = f"on {own[0].pipeline.name}, {WORDS['memories']['happened'][report.symptom]}"
-    notes = f"with {counted(len(report.notes), 'note')} of the report"
+    given = any(one.source for one in report.of("note"))
+    notes = f"with {counted(len(report.notes), 'note')} {'given' if given else 'of the report'}"
     made = "whatever the memory is (three were tried, which are ours)"
     memory = notes if report.notes else made
     if all(shown) and all(helped):
@@ -299,6 +305,9 @@ def _ran(report: Report) -> Verdict | None:
     if all(shown) and all(alone) and report.of("mechanism"):
         says = f"Reproduced: {happens}, {memory} and vectors of {PACKAGED_MODEL}, as the report explains it."
         return Verdict(REPRODUCED, says, report, case=_whole(own[0], report))
+    if all(shown) and (model := _packaged(report)):
+        says = f"Reproduced: {happens}, {memory} and the vectors of {PACKAGED_MODEL}, which {model} names."
+        return Verdict(REPRODUCED, says, report, case=_whole(own[0], report))
     if not any(shown) and not any(alone):
         says = f"Not reproduced: {memory}, it does not happen on {own[0].pipeline.name}."
         return Verdict(NOT_REPRODUCED, says, report, case=_whole(own[0], report))
@@ -307,6 +316,12 @@ def _ran(report: Report) -> Verdict | None:
         f"{'happens' if all(shown) else 'does not happen'}."
     )
     return replace(needs(report), more=(depends,))
+
+
+def _packaged(report: Report) -> str:
+    """Where the report names the model of the vectors here, such as *line 3*; empty if it does not."""
+    named = next(iter(report.of("model")), None)
+    return f"line {named.line}" if named and named.value.lower() == PACKAGED_MODEL.lower() else ""
 
 
 NEAR, FAR = [1.0, 0.0], [0.0, 1.0]
