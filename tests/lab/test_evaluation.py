@@ -10,7 +10,7 @@ from ir_measures import RR, R
 
 from workbench.errors import InputError
 from workbench.measure.evaluation import Evaluation, evaluate
-from workbench.measure.measures import Judged, Share, means
+from workbench.measure.measures import Judged, Share, means, values
 from workbench.measure.questions import Control, Question, QuestionSet, load_questions
 from workbench.memory.index import MemoryIndex
 from workbench.systems.openclaw import SHIPPED, WORKAROUND
@@ -115,3 +115,10 @@ def test_controls_may_be_plain_strings(tmp_path: Path) -> None:
     file = tmp_path / "q.yaml"
     file.write_text("questions: [{question: a, target: b.md}]\ncontrols: [c, {question: d}]\n")
     assert [one.question for one in load_questions(file).controls] == ["c", "d"]
+
+
+def test_half_a_character_in_an_id_is_measured_as_any_other() -> None:
+    """The C library below ir_measures ends the process at one."""
+    judged = [Judged(["b", "a\ud800"], {"a\ud800"}), Judged(["b"], {"\udfff"})]
+    assert values(judged, RR) == [0.5, 0.0]
+    assert means(judged, RR) == [0.25]

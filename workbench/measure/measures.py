@@ -66,13 +66,18 @@ def _qrels_and_run(judged: Sequence[Judged]) -> tuple[list[Any], list[Any]]:
     """The truth and the returned ids in the form of TREC; a question's id is its place."""
     from ir_measures import Qrel, ScoredDoc
 
-    qrels = [Qrel(str(i), id_, 1) for i, one in enumerate(judged) for id_ in one.truth]
+    qrels = [Qrel(str(i), measured_id(id_), 1) for i, one in enumerate(judged) for id_ in one.truth]
     run = [
-        ScoredDoc(str(i), id_, -float(rank))
+        ScoredDoc(str(i), measured_id(id_), -float(rank))
         for i, one in enumerate(judged)
         for rank, id_ in enumerate(one.returned)
     ]
     return qrels, run
+
+
+def measured_id(name: str) -> str:
+    """An id with halves of characters written as escapes: pytrec_eval-terrier 0.5.11 crashes on them."""
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def known_measure(measure: Any) -> Any:

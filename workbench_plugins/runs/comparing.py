@@ -14,7 +14,7 @@ import numpy as np
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.measure.blame import ALL_FLIPS
-from workbench.measure.measures import HITS, known_measure
+from workbench.measure.measures import HITS, known_measure, measured_id
 from workbench.measure.paired import Paired, corrected, paired_values
 from workbench.records import Fate, Floats, Shown
 from workbench.retrieval.explain import explain
@@ -159,11 +159,6 @@ def _remarks(scored: Sequence[RunScores], limit: int | None) -> list[str]:
     return remarks
 
 
-def _whole(name: str) -> str:
-    """An id with halves of characters written as escapes: pytrec_eval-terrier 0.5.11 crashes on them."""
-    return name.encode("utf-8", "backslashreplace").decode()
-
-
 def values_of(run: Run, truth: Truth, measure: Any = HITS, limit: int | None = None) -> Floats:
     """The value of a measure for each question of the truth, in its order; 0 where nothing was returned.
 
@@ -174,17 +169,17 @@ def values_of(run: Run, truth: Truth, measure: Any = HITS, limit: int | None = N
     matched = match(run, truth)
     known = known_measure("RR" if measure == HITS else measure)
     grades = {
-        _whole(question): {_whole(document): grade for document, grade in some.items()}
+        measured_id(question): {measured_id(document): grade for document, grade in some.items()}
         for question, some in truth.grades.items()
     }
     # The places stand for the scores, since ir_measures has an order of its own for equal scores.
     returned = {
-        _whole(question): {_whole(document): -float(rank) for rank, document in enumerate(answer)}
+        measured_id(question): {measured_id(document): -float(rank) for rank, document in enumerate(answer)}
         for question in truth.questions
         if (answer := run.returned(matched.get(question, ""), limit))
     }
     found = {one.query_id: float(one.value) for one in iter_calc([known], grades, returned)}
-    values = np.array([found.get(_whole(one), 0.0) for one in truth.questions])
+    values = np.array([found.get(measured_id(one), 0.0) for one in truth.questions])
     return (values > 0).astype(float) if measure == HITS else values
 
 
