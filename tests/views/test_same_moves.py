@@ -235,7 +235,7 @@ def check_bars(values: Floats, size: int, trace: Any, axis: Any) -> None:
 
     A number that rounding may put on the other side of an edge counts in either bin.
     """
-    edges = np.linspace(axis["low"], axis["high"], BARS + 1)
+    edges = np.linspace(axis["low"], axis["high"], BINS + 1)
     np.testing.assert_allclose(trace["x"], (edges[1:] + edges[:-1]) / 2, rtol=1e-12, atol=1e-12)
     drawn = np.array(trace["y"]) * size / 100
     np.testing.assert_allclose(drawn, drawn.round(), rtol=0, atol=1e-9)
@@ -266,7 +266,7 @@ def check_strip(values: Floats, size: int, trace: Any, axis: Any) -> None:
 
 
 CHECKS = {"histogram": check_bars, "ECDF": check_curve, "strip": check_strip}
-BARS = 50
+BINS = 50
 
 
 @pytest.mark.parametrize("part", range(4))

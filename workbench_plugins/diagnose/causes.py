@@ -620,7 +620,8 @@ def _works(pipeline: Pipeline, some: Sequence[Repair], runs: Reruns, goal: Goal)
     if len({one.slot for one in some}) < len(some):
         return False
     try:
-        return goal.reached(_trace(combined(pipeline, some), some, runs))
+        repaired = combined(pipeline, some)
+        return any(legs_of(repaired.stages)) and goal.reached(_trace(repaired, some, runs))
     except InputError:
         return False
 

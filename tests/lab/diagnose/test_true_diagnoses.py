@@ -31,7 +31,7 @@ def test_the_first_lines_of_a_diagnosis_are_true(one: tuple[Pipeline, str, str],
     check_claims(found, index)
     printed = text_of(found.view(), width=10_000)
     check_price(found, printed, index)
-    first = printed.split("\n")[1]
+    first = next(line for line in printed.split("\n") if line.startswith(("Returned: ", "Not returned: ")))
     if target in before.paths():
         place, of = before.paths().index(target) + 1, len(before.paths())
         assert first.startswith(f"Returned: file {place} of {of} in the answer")
