@@ -20,6 +20,7 @@ from workbench_plugins.cases.released.installing import Installed
 from workbench_plugins.cases.released.openclaw_gateway import configuration
 from workbench_plugins.cases.running import pipeline_of_case
 
+RELEASED = ("-s", "openclaw-2026.2.13")
 CASES = PROJECT / "tests" / "cases"
 CASE = CASES / "openclaw-16021.case.yaml"
 
@@ -273,3 +274,12 @@ def test_bisect_names_the_first_bad_and_the_first_good_release(run: Run) -> None
     assert ran.code == 1
     assert "first bad: 2026.2.13" in ran.out
     assert "first good: 2026.2.27" in ran.out
+
+
+@pytest.mark.usefixtures("in_project")
+def test_bisect_of_a_case_that_holds_says_that_there_is_nothing_to_look_for(run: Run, tmp_path: Path) -> None:
+    case, note = tmp_path / "holds.case.yaml", "memory/recipes/gluten-free-bread.md"
+    made = run("case", "new", "backup and restore", "--not-found", note, *RELEASED, "--out", case)
+    ran = run("case", "bisect", case, "--ours")
+    assert (made.code, ran.code) == (0, 0)
+    assert ran.out.strip() == "The case holds on every release; there is nothing to look for."

@@ -129,11 +129,14 @@ class IndexingOptions:
     ) -> tuple[Embedder, Options]:
         """The embedder and the options of `index_folder` that are meant by these."""
         from workbench.memory.embedding.engines import ModelVariant
-        from workbench.memory.files import memory_root
+        from workbench.memory.files import check_extra_paths, memory_root
         from workbench.memory.index_files import file_to_make
         from workbench.memory.options import Options
         from workbench.memory.sync import usual_reading
 
+        is_typed = context.obj is None or self.extra != context.obj.extra_paths
+        if self.extra and is_typed:  # OpenClaw ignores a path of its configuration that does not exist
+            check_extra_paths(memory_root(folder), self.extra)
         sources: list[Any] = []
         if self.sessions is not None:
             from workbench_plugins.openclaw.sessions import Sessions

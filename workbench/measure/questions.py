@@ -116,8 +116,13 @@ FORM = (
 
 def check_targets(questions: QuestionSet, paths: Iterable[str]) -> None:
     """Raises InputError, naming the first target that is not among the indexed `paths`."""
+    check_indexed(questions.targets, paths)
+
+
+def check_indexed(targets: Iterable[str], paths: Iterable[str]) -> None:
+    """Raises InputError, naming the first target that is not among the indexed `paths`, and the nearest."""
     known = list(paths)
-    for target in questions.targets:
+    for target in targets:
         if target not in known:
             near = nearest(target, known)
             hint = f" The nearest is {near}." if near else ""

@@ -284,6 +284,16 @@ def extra_paths(root: Path, names: Iterable[str]) -> list[Path]:
     return list(dict.fromkeys(Path(os.path.normpath(root / one)) for one in named if one))
 
 
+def check_extra_paths(root: Path, names: Iterable[str]) -> None:
+    """Raises InputError for an extra path at which nothing lies."""
+    for path in extra_paths(root, names):
+        if not path.exists():
+            raise InputError(
+                f"The extra path {path} does not exist.",
+                f"Give --extra a folder or a Markdown file; a relative path starts at {root}.",
+            )
+
+
 def location_of(root: Path, path: str, extra: Iterable[str] = ()) -> FileLocation:
     """Where a path of `list_files` lies. Raises InputError for one outside the memory and its extra paths."""
     if not path.startswith("../"):

@@ -25,7 +25,7 @@ from workbench.cli.app import (
 from workbench.cli.output import print_error, print_output
 from workbench.contracts import Index
 from workbench.errors import InputError
-from workbench.measure.questions import load_questions
+from workbench.measure.questions import check_indexed, load_questions
 from workbench.memory.files import replaced
 from workbench.memory.store.sqlite.location import make_folder
 from workbench.records import Trace
@@ -111,6 +111,8 @@ def new(
         within=within,
     )
     with where.opened_telling(asked) as opened:
+        named = [expected.found, expected.not_found, *(expected.order or ())]
+        check_indexed(filter(None, named), opened.paths())
         case = making.case_of(cleaned, asked, opened, expected, vectors=making.travelling(vectors))
         here = search(cleaned, asked, opened).paths()
     _save(case.with_changes(known_bug=known_bug, references=reference or []), out, overwrite)
@@ -317,7 +319,11 @@ def report(
 
 
 def save_trace(out: Path, trace: Trace, index: Index, target: str) -> None:
-    """Saves a search as a case that expects `target`. Raises InputError for a file that exists."""
+    """Saves a search as a case that expects `target`.
+
+    Raises InputError for a target that is not in the index, and for a case file that exists.
+    """
+    check_indexed([target], index.paths())
     _save_search(making.case_of_trace(trace, index, target), out)
 
 

@@ -104,6 +104,9 @@ def bisect(
     """
     loaded = load_case(file)
     matrix = run_releases(loaded.case, folder=loaded.folder)
+    if matrix.holds:
+        print_output("The case holds on every release; there is nothing to look for.")
+        return
     for what, run in (("first bad", matrix.first_bad), ("first good", matrix.first_good)):
         release = run.pipeline.source.release if run else ""
         print_output(f"{what}: {release} ({run.pipeline.name})" if run else f"{what}: none")
@@ -112,4 +115,4 @@ def bisect(
                 print_output(how.confirmed(loaded, run.pipeline))
             except InputError as error:
                 print_error(f"Not confirmed: {error.problem} {error.remedy}")
-    raise typer.Exit(0 if matrix.holds else 1)
+    raise typer.Exit(1)
