@@ -336,6 +336,19 @@ def test_an_answer_has_at_most_so_many_tokens_and_the_next_one_has_the_rest(fold
     assert len(seen) == 25
 
 
+def test_a_search_gives_the_columns_of_its_trace_on_request(folder: Path) -> None:
+    with over(folder, contract=WORKBENCH, pipeline=SYSTEMS["engine-rrf-60"]) as tools:
+        plain = tools.memory_search("rooibos tea")
+        answer = tools.memory_search("rooibos tea", columns=True)
+        whole = tools.memory_explain("rooibos tea", more=True)
+    for row, one in zip(answer["results"], whole["results"], strict=True):
+        numbers = row.pop("columns")
+        assert {"vector_raw", "vector_rank", "score"} <= numbers.keys()
+        assert numbers == {name: one[name] for name in numbers}
+    assert answer.pop("legs") == whole["legs"]
+    assert answer == plain
+
+
 def test_an_explanation_says_that_its_file_has_changed_since_it_was_indexed(folder: Path) -> None:
     world.write(folder / "memory_of_wren", {"memory/tea.md": "Now it is coffee.\n"})
     with over(folder) as tools:

@@ -64,6 +64,11 @@ class WorkbenchSearch(SeptemberSearch):
     more: Annotated[Whole, Field(le=MOST_RESULTS)] | None = Field(
         None, description="The first result to show: the number `more` of the answer before."
     )
+    columns: bool = Field(
+        False,
+        description="For a log of searches: give each result all its numbers by name, too. "
+        "The answer is then longer.",
+    )
 
 
 class FebruaryGet(Arguments):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -64,6 +65,7 @@ class SearchOutcome:
 
     `cited` says whether snippets name their places, `changed` are files that the index has not read yet, and
     `update` is the command that reads them. `first` is the first result that is asked for, counted from 1.
+    `columns` says whether each result has the numbers that the legs and the stages gave it.
     """
 
     trace: Trace
@@ -74,6 +76,12 @@ class SearchOutcome:
     changed: Sequence[str]
     update: str = ""
     first: int = 1
+    columns: bool = False
+
+    @property
+    def rows(self) -> list[Candidate]:
+        """The results that are asked for."""
+        return self.trace.results[self.first - 1 :]
 
 
 @dataclass(frozen=True)
@@ -106,7 +114,7 @@ class Contract:
 
     def found(self, found: SearchOutcome) -> Answer:
         """The answer of a search."""
-        rows = [self.row(one, found.trace) for one in found.trace.results[found.first - 1 :]]
+        rows = [self.row(one, found.trace) for one in found.rows]
         provider, model = _provider_and_model(found.model)
         asked = found.corpora or ("memory",)
         legs, update = found.trace.legs, f"Tell the user to bring the index up to date: {found.update}"
@@ -127,7 +135,8 @@ class Contract:
             "untrusted": UNTRUSTED,
             "more": None,
         }
-        return self._fitted(self._answer("found", values), found)
+        answer = self._fitted(self._answer("found", values), found)
+        return _with_columns(answer, found) if found.columns else answer
 
     def _fitted(self, answer: Answer, found: SearchOutcome) -> Answer:
         """The answer with shorter snippets, and at last with fewer results, if it is too long."""
@@ -136,7 +145,7 @@ class Contract:
         rows = [{**row, "snippet": ""} for row in answer["results"]]
         room = self.most_tokens - tokens({**answer, "results": [], "more": len(rows)})
         share = max(LEAST_SNIPPET, (room - tokens(rows)) // len(rows))
-        for row, one in zip(rows, found.trace.results[found.first - 1 :], strict=True):
+        for row, one in zip(rows, found.rows, strict=True):
             _, part = excerpt(one.chunk.body, found.trace.question)
             row["snippet"] = quoted_lines(beginning(part.text, share - len("> …")))
         count = rows_that_fit(rows, room)
@@ -272,6 +281,15 @@ UNAVAILABLE = "Memory search is unavailable. Tell the user the error and the act
 NO_WIKI = "This memory has no wiki: search without corpus, or with corpus=memory."
 LEAST_SNIPPET = 30
 """Tokens of a snippet: rather than in fewer, a result is left to the next answer."""
+
+
+def _with_columns(answer: Answer, found: SearchOutcome) -> Answer:
+    """The answer with what each leg was asked, and each result with its numbers; absent ones are left out."""
+    rows = [
+        {**row, "columns": {name: value for name, value in one.numbers.items() if math.isfinite(value)}}
+        for row, one in zip(answer["results"], found.rows, strict=False)  # the last rows may not have fitted
+    ]
+    return {**answer, "results": rows, "legs": found.trace.as_json()["legs"]}
 
 
 def failed(answer: Answer) -> bool:

@@ -313,10 +313,18 @@ class AgentTools:
         except WorkbenchError as error:
             return self.contract.unavailable(error)
         cited = self.citations.wanted(self.session_key)
-        first = getattr(asked, "more", None) or 1
+        first, columns = getattr(asked, "more", None) or 1, getattr(asked, "columns", False)
         return self.contract.found(
             SearchOutcome(
-                trace, model, self.citations, cited, asked.corpora, changed, update=update, first=first
+                trace,
+                model,
+                self.citations,
+                cited,
+                asked.corpora,
+                changed=changed,
+                update=update,
+                first=first,
+                columns=columns,
             )
         )
 
