@@ -41,6 +41,7 @@ SHALLOW = 20
 NEIGHBOURS = 10
 DATE = re.compile(r"(?:19|20)\d\d-(?:0\d|1[0-2])-[0-3]\d")
 OPERATORS = ("AND", "OR", "NOT", "NEAR")
+SHORTEST_STEM = 3
 
 
 @dataclass(frozen=True)
@@ -418,9 +419,16 @@ def _without_words(question: str, trace: Trace) -> Iterator[str]:
 
 def share_a_word(question: str, match: str) -> bool:
     """Whether a query has a word of the question, in any form: a query of stems has "price" for "prices"."""
-    kept = _starts(one for one in unicode_words(match) if one not in OPERATORS)
-    asked = _starts(unicode_words(question))
-    return any(one.startswith(other) or other.startswith(one) for one in asked for other in kept)
+    kept = [_letters(one) for one in unicode_words(match) if one not in OPERATORS]
+    return any(_one_word(_letters(one), other) for one in unicode_words(question) for other in kept)
+
+
+def _one_word(one: str, other: str) -> bool:
+    """Whether one of two words begins with the other, as with a stem; in other scripts, a common letter."""
+    if not one.isascii():
+        return not set(one).isdisjoint(other)
+    short, long = sorted((re.sub("y$", "i", one), re.sub("y$", "i", other)), key=len)
+    return short == long or (len(short) >= SHORTEST_STEM and long.startswith(short))
 
 
 def _starts(words: Iterable[str]) -> set[str]:

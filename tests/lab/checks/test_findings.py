@@ -100,6 +100,8 @@ def test_no_keyword_hit_of_a_system_is_without_a_word(kept: CachedIndex, name: s
         ("東京の塔", "東京", True),
         ("oil or gas", "sourdough OR oven", False),  # OR is no word of the question
         ("which bread", "sourdough AND oven", False),
+        ("oven", "overview OR guide", False),  # three letters are no word
+        ("the city", "citi*", True),
     ],
 )
 def test_a_query_has_a_word_of_the_question_in_any_form(question: str, match: str, shared: bool) -> None:
