@@ -101,6 +101,9 @@ def test_a_new_folder_is_asked_compared_selected_and_cut_in_a_browser(address: s
 
         page.get_by_label("question", exact=True).fill("copper kettle vinegar")
         page.get_by_label("question", exact=True).press("Enter")
+        status.filter(has_text="openclaw-2026.2.13 returns ").wait_for()
+        page.get_by_label("expected file").fill("kettle.md")
+        page.get_by_label("expected file").press("Enter")
         page.get_by_text("why, or why not").first.click()
         why = page.get_by_role("group", name=re.compile("explanation")).first
         why.filter(has_text="“copper kettle vinegar”").wait_for()
@@ -191,6 +194,39 @@ def test_a_lost_answer_leads_to_its_question_and_to_a_fix_that_is_pressed(addres
         for width in (400, 768, 1280):
             page.set_viewport_size({"width": width, "height": 800})
             assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert [one for one in tab.errors if "422" not in one] == []
+
+
+@needs_chromium
+def test_a_new_question_has_no_expected_file_until_the_reader_names_one(address: str, home: Path) -> None:
+    with browsing() as tab:
+        page = tab.page
+        page.goto(address)
+        status, expected = page.locator(".wb-status").first, page.get_by_label("expected file")
+        status.filter(has_text="it is returned: file 1 of").wait_for()
+        assert expected.input_value()
+        page.get_by_label("question", exact=True).fill("copper kettle vinegar")
+        page.get_by_role("button", name="Ask").click()
+        status.filter(has_text="openclaw-2026.2.13 returns ").wait_for()
+        assert expected.input_value() == ""
+        page.get_by_role("button", name="this file is the right answer").click()
+        page.get_by_text("There is no file '' in the index.").wait_for()
+        assert not (home / "explored.yaml").exists()
+
+        expected.fill("kettle.md")
+        expected.press("Enter")
+        status.filter(has_text="kettle.md is ").wait_for()
+        page.get_by_label("question", exact=True).fill("descaling the kettle")
+        page.get_by_label("question", exact=True).press("Enter")
+        becomes(
+            lambda: page.locator(".wb-flow li").first.get_attribute("title"), "descaling the kettle".__eq__
+        )
+        assert expected.input_value() == "kettle.md"
+        assert "kettle.md is " in status.inner_text()
+        page.get_by_role("button", name="this file is the right answer").click()
+        page.get_by_text("Questions with a hit: ").wait_for()
+        (labelled,) = load_questions(home / "explored.yaml").questions
+        assert (labelled.question, labelled.target) == ("descaling the kettle", "kettle.md")
         assert [one for one in tab.errors if "422" not in one] == []
 
 

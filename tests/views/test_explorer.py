@@ -110,6 +110,20 @@ def test_settings_move_the_traces_and_the_page(explorer: QuestionExplorer) -> No
     assert explorer.data["question"] == explorer.settings["question"] == "rooibos tea"
 
 
+def test_the_verdict_stands_alone_before_what_limits_it(explorer: QuestionExplorer) -> None:
+    explorer.settings = {"right": "bm-head"}
+    verdict, *limits = explorer.data["said"]
+    assert verdict.startswith(f"In {SHIPPED.name} {TARGET} is ")
+    assert all(one not in verdict for one in limits)
+    assert " ".join((verdict, *limits)) == explorer.sentence
+
+
+@pytest.mark.parametrize("index", ["choir", Path("choir")])
+def test_a_folder_in_place_of_an_index_is_refused(index: Path | str) -> None:
+    with pytest.raises(InputError, match=r"'choir' is not an open index\."):
+        QuestionExplorer(index, "fire")  # type: ignore[arg-type]
+
+
 def test_a_file_that_is_not_indexed_is_said_in_the_status_line(explorer: QuestionExplorer) -> None:
     explorer.target = "memory/none.md"
     assert "There is no file 'memory/none.md'; the nearest are memory/" in explorer.sentence

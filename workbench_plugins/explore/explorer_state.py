@@ -18,7 +18,7 @@ from workbench.records import Candidate, Fate, Trace
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.explain import Explanation, explain, formula_lines
 from workbench.retrieval.formula_export import exported
-from workbench.retrieval.pipeline import Pipeline, search
+from workbench.retrieval.pipeline import Pipeline, check_open, search
 from workbench.retrieval.query import check_question
 from workbench.retrieval.settings import as_settings, every_setting, with_values
 from workbench.systems.catalogue import SYSTEMS, default_system
@@ -98,6 +98,7 @@ class ExplorerState(State):
         pipelines: Mapping[str, Pipeline] = SYSTEMS,
         link: Link = True,
     ) -> None:
+        check_open(index)
         left, right = systems
         super().__init__(question=question, target=target, left=left, right=right)
         self.indexes = index if isinstance(index, Indexes) else Indexes(index)
@@ -194,6 +195,7 @@ class ExplorerState(State):
             "question": self.traces[0].question,
             "target": self.asked_for,
             "sentence": self.sentence,
+            "said": self.said,
             "saved": self._saved,
             "answer": self._answer,
             "files": [one.path for one in self._documents],
@@ -227,9 +229,13 @@ class ExplorerState(State):
 
     @property
     def sentence(self) -> str:
-        """What became of the file in each system, or what each returns; and what limits that."""
+        return " ".join(self.said)
+
+    @property
+    def said(self) -> list[str]:
+        """What became of the file in each system, or what each returns; then each thing that limits that."""
         if self.explanations is None:
-            said = [_outcome(trace) for trace in self.traces]
+            said = [" ".join(map(_outcome, self.traces))]
         else:
             said = [_verdict(self.explanations, [one.path for one in self._documents])]
         for index, trace in zip(self.searched_in, self.traces, strict=True):
@@ -241,7 +247,7 @@ class ExplorerState(State):
                 said.append(
                     f"{trace.system} drops {early} before they have a score: they are in the table only."
                 )
-        return " ".join(said)
+        return said
 
     @property
     def table(self) -> Table:

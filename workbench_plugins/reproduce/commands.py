@@ -41,7 +41,10 @@ SystemName = Annotated[
 ]
 Settings = Annotated[list[str] | None, typer.Option("--set", help="SLOT.PARAMETER=VALUE; can be repeated.")]
 Notes = Annotated[list[Path] | None, typer.Option("--note", readable=False, help="A file with a note.")]
-Memory = Annotated[Path | None, typer.Option("--memory", "-m", hidden=True, readable=False)]
+Memory = Annotated[
+    Path | None,
+    typer.Option("--memory", "-m", hidden=True, readable=False, help="Refused: a report has its own notes."),
+]
 Happened = Annotated[str, typer.Option(help=f"What happened: {', '.join(WORDS['memories']['happened'])}.")]
 
 

@@ -91,9 +91,9 @@ function picker(label, groups, pick) {
 function explorer(data, model, el) {
   const state = settingsOf(model);
   const alone = () => isAlone(model, el);
-  const question = textBox("question", (question) => ask({ question }));
-  const target = textBox("expected file", (target) => ask({ target }), data.files);
-  const asking = h("button", { class: "wb-primary", onclick: () => ask({ question: question.get(), target: target.get() }) }, "Ask");
+  const question = textBox("question", asked);
+  const target = textBox("expected file", asked, data.files);
+  const asking = h("button", { class: "wb-primary", onclick: asked }, "Ask");
   const status = h("p", { role: "status", class: "wb-status" });
   const busy = h("p", { class: "wb-busy", hidden: "" }, "searching …");
   const buttons = h("div", { class: "wb-labels" });
@@ -107,7 +107,7 @@ function explorer(data, model, el) {
       ask({ side, chunk: chunk === state.chunk ? "" : chunk });
     }, (row) => {
       const path = data.sides[n].traces[0].files[row];
-      const explain = h("button", { onclick: () => ask({ target: path }) }, "explain this file");
+      const explain = h("button", { onclick: () => ask({ target: (named = path) }) }, "explain this file");
       return [...stepLines(data.sides[n].pipeline, sides[n].answer, row, movedOn(side)), path === data.target ? "" : explain];
     });
     const floor = h("div", {});
@@ -128,6 +128,14 @@ function explorer(data, model, el) {
   for (const [name, label] of Object.entries(data.actions ?? {})) action(label, () => ({ do: name }));
   action("save as case", () => ({ do: "case" }));
 
+  // A new question has no expected file yet, unless the reader has named one: the file of a labelled question goes.
+  let named = "";
+  function asked() {
+    const next = { question: question.get(), target: target.get() };
+    if (next.target !== state.target) named = next.target;
+    else if (next.question !== state.question && next.target !== named) target.set((next.target = ""));
+    ask(next);
+  }
   function ask(next) {
     if (Object.entries(next).every(([name, value]) => JSON.stringify(state[name]) === JSON.stringify(value))) return;
     if (next.chunk === undefined && alone()) {
@@ -197,7 +205,8 @@ function explorer(data, model, el) {
     }
     const moved = sides.some((one) => Object.keys(one.moved).length);
     const behind = waits ? "This setting takes another search, and that takes Python." : moved ? "The lists and the pictures follow the settings, and these words do not." : "";
-    status.textContent = [data.sentence, behind, data.saved].filter(Boolean).join(" ");
+    const said = [...data.said, behind, data.saved].filter(Boolean);
+    status.replaceChildren(...said.flatMap((one) => [h("span", {}, one), " "]));
     for (const one of [twin, source]) one.refresh();
   }
   // Every candidate of both answers, the left one's order first; a whole note stands beside its best chunk.
