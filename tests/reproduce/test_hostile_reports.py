@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands import Run
+from workbench.terminal import UNBOUNDED, text_of
 from workbench_plugins.reproduce.commands import reply
 from workbench_plugins.reproduce.facts import Report
 from workbench_plugins.reproduce.reading import read_report
@@ -42,7 +43,7 @@ def test_what_is_large_or_deep_is_read_in_bounded_time(name: str) -> None:
     began = time.process_time()
     verdict = verdict_of(read(HEAD + LARGE[name]))
     assert verdict.kind in EXIT_CODES
-    assert len(reply(verdict, "report.md").splitlines()) < 60
+    assert len(text_of(reply(verdict, "report.md"), width=UNBOUNDED).splitlines()) < 60
     assert verdict.report.of("question")[0].value == "kettle"
     assert time.process_time() - began < 30, "seconds of CPU; a loop of a loop would take minutes"
 
@@ -51,7 +52,9 @@ def test_what_is_large_or_deep_is_read_in_bounded_time(name: str) -> None:
 def test_signs_that_are_not_seen_hide_no_fact_and_are_not_shown(sign: str) -> None:
     text = f'# Search finds no{sign}thing\nI asked "ket{sign}tle" and got no re{sign}sults.\n'
     verdict = verdict_of(read(text))
-    assert not set(UNSEEN) & set(reply(verdict, "report.md"))
+    written = "".join(str(getattr(part, "text", part)) for part in reply(verdict, "report.md"))
+    assert "report.md:2: question:" in written
+    assert not set(UNSEEN) & set(written)
     question = verdict.report.of("question")
     if sign.isprintable() or sign > "\x80":
         assert [one.value for one in question] == ["kettle"]

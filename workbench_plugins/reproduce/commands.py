@@ -17,6 +17,7 @@ from workbench.errors import InputError
 from workbench.memory.files import read_input
 from workbench.safe_text import counted, one_line
 from workbench.systems.catalogue import SYSTEMS
+from workbench.tables import Block, Code, Part, hanging
 from workbench_plugins.cases.commands import Out, Overwrite
 from workbench_plugins.cases.making import file_name
 from workbench_plugins.cases.model import CaseNote, save_case
@@ -160,7 +161,7 @@ def _fact(one: Fact) -> dict[str, Any]:
     }
 
 
-def reply(verdict: Verdict, file: str, details: bool = False) -> str:
+def reply(verdict: Verdict, file: str, details: bool = False) -> list[Part]:
     """The verdict, what it rests on, and the next step; with `details`, each fact on a line of its own."""
     report = verdict.report
     perhaps = [one for one in report.candidates if not report.of(one.kind)]
@@ -169,20 +170,22 @@ def reply(verdict: Verdict, file: str, details: bool = False) -> str:
     if details:
         rests = [*verdict.more, *(_line(one, file) for one in (*report.facts, *report.candidates))]
     shown = rests if details else rests[:MOST_SHOWN]
-    parts = [verdict.sentence, "", *shown] if shown else [verdict.sentence]
+    parts: list[Part] = [Block(verdict.sentence, style="bold")]
+    if shown:
+        parts += ["", *map(hanging, shown)]
     if len(rests) > len(shown):
         parts.append(f"{counted(len(rests) - len(shown), 'more line')}: --details")
     if verdict.ask:
         parts += [
             "",
             "Next, find out, or ask whoever reported it:",
-            *(f"> {one_line(one)}" for one in verdict.ask),
+            *(Code(f"> {one_line(one)}") for one in verdict.ask),
         ]
     wrong = (
         "If you know it, or something was misread" if verdict.kind == NEEDS else "If something was misread"
     )
-    parts += ["", f"{wrong}: --question, --target, --system, --happened, --set NAME=VALUE, --note FILE."]
-    return "\n".join(parts)
+    options = "--question, --target, --system, --happened, --set NAME=VALUE, --note FILE"
+    return [*parts, "", f"{wrong}: {options}."]
 
 
 def _by_kind(facts: Sequence[Fact], file: str) -> Iterator[str]:
