@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from workbench.progress import LINE_SECONDS, progress
@@ -31,3 +33,17 @@ def test_without_a_terminal_long_work_prints_a_line_a_minute(capsys: pytest.Capt
             clock.now += 1
             done()
     assert capsys.readouterr().err == ""
+
+
+def test_in_a_terminal_nothing_of_finished_work_stays_and_no_work_has_no_bar(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with progress(0, "indexing", "files"):
+        pass
+    assert capsys.readouterr().err == ""
+    with progress(2, "indexing", "files") as done:
+        done(2)
+    shown = capsys.readouterr().err
+    assert "indexing:" in shown
+    assert shown.rpartition("\r")[2] == ""

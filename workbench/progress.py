@@ -21,10 +21,11 @@ def progress(
 ) -> Iterator[Callable[..., object]]:
     """A function to call after one or some of `total` units of work; it shows on stderr how far the work is.
 
-    `what` names the work and `unit` the thing that is counted, in the plural. `clock` gives seconds.
+    `what` names the work and `unit` the thing that is counted, in the plural. `clock` gives seconds. A bar
+    disappears when the work is done, and there is none for no work.
     """
-    if sys.stderr.isatty():
-        with _bars()(total=total, desc=what, unit=f" {unit}") as shown:
+    if total and sys.stderr.isatty():
+        with _bars()(total=total, desc=what, unit=f" {unit}", leave=False) as shown:
             yield shown.update
     else:
         yield Lines(total, what, unit, clock).advance
