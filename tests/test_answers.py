@@ -109,6 +109,17 @@ def test_a_terminal_folds_no_command_and_parts_no_number_from_its_unit() -> None
         assert all(one in printed for one in ("6 → 27", "0.3 < 0.4", "30 %"))
 
 
+def test_a_formula_continues_to_the_right_of_its_equals_sign() -> None:
+    formula = hanging("  score = 0.7 × vector score + 0.3 × keyword score, where absent counts as 0")
+    numbers = hanging("        = 0.7 × 0.2397 + 0.3 × 0 = 0.1678")
+    assert text_of([formula, numbers], width=44).splitlines() == [
+        "  score = 0.7 × vector score + 0.3 × keyword",
+        "          score, where absent counts as 0",
+        "        = 0.7 × 0.2397 + 0.3 × 0 = 0.1678",
+    ]
+    assert len(text_of([formula, numbers], width=100).splitlines()) == 2
+
+
 # explain
 
 

@@ -15,10 +15,12 @@ from dataclasses import replace
 from io import StringIO
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.padding import Padding
 from rich.segment import Segment
+from rich.table import Column as RichColumn
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -60,18 +62,34 @@ class PlainConsole(Console):
 
 
 class FoldingTable(RichTable):
-    """A table that, where it is wider than the page, folds every column, so that no name is cut.
+    """A table that, where it is wider than the page, folds every column, so that no name or number is cut.
 
     The beginnings of texts are then left out: they would be a few characters wide.
     """
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        table = self
-        if Measurement.get(console, options, self).minimum >= options.max_width:
-            table = copy(self)
+        table = copy(self)
+        table.columns = [
+            replace(one, min_width=_widest(one.header, *one.cells)) if one.no_wrap else one
+            for one in self.columns
+        ]
+        if Measurement.get(console, options, table).minimum >= options.max_width:
             foldable = (one for one in self.columns if one.style != LOOKS["beginning"]["style"])
-            table.columns = [replace(one, no_wrap=False) for one in foldable]
+            table.columns = [_folded(one) for one in foldable]
         return super(FoldingTable, table).__rich_console__(console, options)
+
+
+def _folded(column: RichColumn) -> RichColumn:
+    """The column as it is folded: of one with numbers the name at each blank, and no number."""
+    if column.justify != LOOKS["number"]["justify"]:
+        return replace(column, no_wrap=False)
+    number, word = _widest(*column.cells), _widest(*str(column.header).split())
+    return replace(column, no_wrap=False, min_width=number, max_width=max(number, word))
+
+
+def _widest(*texts: RenderableType) -> int:
+    """The columns of the widest line of these texts."""
+    return max((cell_len(line) for one in texts for line in str(one).split("\n")), default=0)
 
 
 def rich_table(table: Table) -> RichTable:
@@ -145,12 +163,28 @@ class LineWithCommand:
         yield Text(begin + self.command, self.text.style, no_wrap=True, overflow="ignore")
 
 
+FORMULA = re.compile(r"([^=]{0,16}= )(.+)")
+"""A line that begins with a short name and its formula, or goes on with the numbers of one."""
+
+
 def _line(text: str, style: str, indent: int) -> RenderableType:
     found = COMMAND.fullmatch(text)
     line = Text(text if found else TOGETHER.sub(NO_BREAK, text), style)
     if found is not None:
         return LineWithCommand(line, found[2], indent)
-    return Padding.indent(line, indent) if indent else line
+    if not indent:
+        return line
+    formula = FORMULA.fullmatch(text)
+    return Padding.indent(line if formula is None else _formula(line, len(formula[1])), indent)
+
+
+def _formula(line: Text, begin: int) -> RenderableType:
+    """A formula that continues to the right of its `=` where the page is narrow."""
+    columns = RichTable.grid()
+    columns.add_column(no_wrap=True)
+    columns.add_column(overflow="fold")
+    columns.add_row(line[:begin], line[begin:])
+    return columns
 
 
 def renderable(parts: Iterable[Part], details: bool = False) -> RenderableType:

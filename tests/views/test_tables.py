@@ -55,6 +55,21 @@ def test_a_table_has_the_same_cells_in_all_forms() -> None:
     assert '<th scope="row">rooibos</th><td class="right whole">0.5</td>' in html
 
 
+@pytest.mark.parametrize("width", range(40, 120, 7))
+def test_no_number_and_no_name_of_a_column_is_cut_on_a_narrow_page(width: int) -> None:
+    names = ("score\nweighted sum", "late\ninteraction of the file", "title\nshare", "best\npassage")
+    row = ("0.4257", "0.1234", "0.0789", "0.5575")
+    table = Table(
+        "", [*numbers(*names), Column("chunk", "whole")], [(*row, "memory/gluten-free-bread.md:3-4")]
+    )
+    printed = text_of([table], width=width)
+    assert all(len(line) <= width for line in printed.splitlines())
+    assert set(row) <= set(printed.split())
+    assert sorted("".join(printed.split())) == sorted(
+        "".join((*names, "chunk", *table.rows[0])).replace("\n", "").replace(" ", "")
+    )
+
+
 def test_a_result_of_ones_own_prints_itself_and_is_a_page_and_a_frame(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
