@@ -162,14 +162,14 @@ def hanging(line: str) -> Part:
 def apart(value: float, limit: float) -> tuple[str, str]:
     """Two numbers with three decimals, or with as many more as it takes to tell them apart.
 
-    >>> apart(0.3071, 0.35), apart(0.34996, 0.35)
-    (('0.307', '0.350'), ('0.34996', '0.35000'))
+    >>> apart(0.3071, 0.35), apart(0.34996, 0.35), apart(0.0, 1e-45)
+    (('0.307', '0.350'), ('0.34996', '0.35000'), ('0.0', '1e-45'))
     """
     for digits in range(3, 17):
         left, right = f"{value:.{digits}f}", f"{limit:.{digits}f}"
         if value == limit or left != right:
-            break
-    return left, right
+            return left, right
+    return repr(float(value)), repr(float(limit))
 
 
 # JSON
