@@ -64,7 +64,8 @@ _PAIRED = re.compile(
 """A name and a value as two texts of a list, or of an object that has both."""
 _NEAR = re.compile(
     r"(?:key|token|secret|password|passwort)[^A-Za-z0-9]{1,20}"
-    r"(?:(?:value|string_?value|string|default|summary|text|td|th|code|pre|used|is|was|i|br|span|b)[^A-Za-z0-9]{1,20}){0,4}"
+    r"(?:(?:value|string_?value|string|default|summary|text|td|th|code|pre|used|is|was|i|br|span|b)"
+    r"[^A-Za-z0-9]{1,20}){0,4}"
     r"(?P<secret>(?=[A-Za-z]{0,30}\d)(?:[A-Za-z0-9]{24,500}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}))",
     re.IGNORECASE,
 )

@@ -352,7 +352,7 @@ ORDERS = "| note | RRF | weighted |\n|---|---|---|\n| a | 1/61 = 0.0164 | 0.5 |\
         (
             "# It scores badly\nscore 0.016393 for the exact note",
             "stand-in",
-            "none is settled; first 1 / (60 + 1)",
+            "0.016393: 1 / (60 + 1)",
         ),
     ],
 )

@@ -28,6 +28,7 @@ from workbench.trust import check_named, named_by_user
 if TYPE_CHECKING:
     from workbench.measure.questions import QuestionSet
     from workbench.memory.index import OpenIndex
+    from workbench.retrieval.index_adapters import CachedIndex
     from workbench.retrieval.pipeline import Pipeline
     from workbench_plugins.openclaw.config import Configuration
 
@@ -353,12 +354,13 @@ class IndexOptions:
             yield opened
 
     @contextmanager
-    def opened_for_each(self, systems: Sequence[Pipeline]) -> Iterator[list[OpenIndex]]:
+    def opened_for_each(self, systems: Sequence[Pipeline]) -> Iterator[list[CachedIndex]]:
         """For each of these systems the index that is made as its release makes one, where there is one.
 
-        Systems that share an index get the same object, which is read in one state.
+        Systems that share an index get the same object, which keeps its answers and is read in one state.
         """
         from workbench.memory.beside import Indexes
+        from workbench.retrieval.index_adapters import CachedIndex
 
         with self.opened(*systems) as base, ExitStack() as reading:
             reading.enter_context(base.snapshot())
@@ -372,7 +374,8 @@ class IndexOptions:
             for other in {one.name: one for one in found.values() if one is not base}.values():
                 reading.enter_context(other.snapshot())
                 _print_remarks(other, ())
-            yield [found[way] for way in ways]
+            kept = {one.name: CachedIndex(one) for one in found.values()}
+            yield [kept[found[way].name] for way in ways]
 
     def system(self, asked: str | None) -> str:
         """The system that was asked for, or the default one for this memory."""

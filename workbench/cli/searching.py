@@ -208,7 +208,6 @@ def evaluate(
     from workbench.measure.missed import evaluations_data, missed_questions
     from workbench.measure.questions import check_targets
     from workbench.measure.reliability import judged
-    from workbench.retrieval.index_adapters import CachedIndex
     from workbench.systems.catalogue import SYSTEMS
 
     for measure in measures or ():
@@ -218,9 +217,7 @@ def evaluate(
     usual = dict.fromkeys([where.system(None), *others])
     chosen = changes.pipelines(SYSTEMS if every else systems or usual)
     asked = labelled(where.memory, questions)
-    with where.opened_for_each(chosen) as opened:
-        kept = {id(one): CachedIndex(one) for one in opened}
-        indexes = [kept[id(one)] for one in opened]
+    with where.opened_for_each(chosen) as indexes:
         index = indexes[0]
         check_targets(asked, index.paths())
         evaluations = evaluate_each(asked, chosen, indexes, measures or ())

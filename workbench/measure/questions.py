@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -86,7 +87,7 @@ def load_questions(path: str | os.PathLike[str]) -> QuestionSet:
     if len(str(path).split()) > 1 and not Path(path).exists():
         raise InputError(
             f"There is no file of questions {path}.",
-            f'Labelled questions are in a file. To ask one question: workbench search "{path}"',
+            f"Labelled questions are in a file. To ask one: workbench search {shlex.quote(str(path))}",
         )
     text = read_input(path, "The file of questions", LARGEST_FILE)
     try:

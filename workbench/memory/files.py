@@ -82,7 +82,7 @@ def _path_advice(path: str) -> str:
     if windows is None:
         return "Check the path; it is case-sensitive."
     below = windows[2].replace("\\", "/")
-    return f"In WSL this folder is /mnt/{windows[1].lower()}/{below}. Check the path; it is case-sensitive."
+    return f"In WSL it is usually /mnt/{windows[1].lower()}/{below}. Check the path; it is case-sensitive."
 
 
 def memory_root(folder: str | os.PathLike[str]) -> Path:

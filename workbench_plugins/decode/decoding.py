@@ -98,15 +98,15 @@ class Decoded(Shown):
     @property
     def answer(self) -> str:
         """The answer in one sentence."""
-        numbers = ", ".join(self.numbers)
+        numbers, it = ", ".join(self.numbers), "it" if len(self.numbers) == 1 else "them"
         if self.settled:
             return ", ".join(f"{one.number} = {one.text}" for one in self.fits[0].ways)
         if self.claimed:
             formulas, ways = counted(len(self.fits), "formula"), sum(one.count for one in self.fits)
             told = ", or ".join(self._alternatives())
-            return f"{numbers}: {formulas} can make it ({ways} ways), so none is settled; first {told}"
+            return f"{numbers}: {told}. None is settled: {formulas} can make {it}, in {counted(ways, 'way')}"
         if self.fits:
-            return f"{numbers}: {counted(len(self.fits), 'formula')} could make it, but chance could, too"
+            return f"{numbers}: {counted(len(self.fits), 'formula')} could make {it}, but chance could, too"
         return f"{numbers}: nothing fits"
 
     def _alternatives(self) -> list[str]:

@@ -53,8 +53,8 @@ from workbench_plugins.diagnose.outside import (
     without_foreign_vectors,
 )
 from workbench_plugins.diagnose.parameters import Aim, Goal, parameters_of
-from workbench_plugins.diagnose.pipeline_code import search_code
 from workbench_plugins.diagnose.question_causes import question_causes
+from workbench_plugins.diagnose.stages_as_code import search_code
 
 if TYPE_CHECKING:
     from workbench.figures import Figure

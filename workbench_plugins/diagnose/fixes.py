@@ -30,8 +30,8 @@ from workbench_plugins.diagnose.parameters import (
     setting_text,
     settings_between,
 )
-from workbench_plugins.diagnose.pipeline_code import pipeline_code
 from workbench_plugins.diagnose.stage_settings import typed_settings
+from workbench_plugins.diagnose.stages_as_code import code_of_stages
 
 if TYPE_CHECKING:
     from workbench_plugins.diagnose.chunk_sizes import OtherChunks
@@ -298,7 +298,7 @@ def verified(fix: Fix, runs: Reruns, goal: Goal, index: Index, file: str = "") -
         paste=paste if works else None,
         settings=settings,
         begins=tuple(begins or [f"# `pipeline` is your pipeline {runs.pipeline.name!r}.", ""]),
-        whole="" if begins else pipeline_code(fix.pipeline),
+        whole="" if begins else code_of_stages(fix.pipeline),
     )
 
 

@@ -229,6 +229,7 @@ class ExplorerState(State):
 
     @property
     def sentence(self) -> str:
+        """All that is `said`, as one text."""
         return " ".join(self.said)
 
     @property

@@ -26,7 +26,6 @@ from workbench.errors import InputError
 from workbench.measure.questions import check_targets, load_questions
 from workbench.memory.store.sqlite.location import make_folder
 from workbench.registry import has_feature
-from workbench.retrieval.index_adapters import CachedIndex
 from workbench.safe_text import counted
 from workbench_plugins.runs import comparing, linting
 from workbench_plugins.runs.collections import read_collection, write_beir
@@ -108,9 +107,8 @@ class RunOptions(IndexOptions):
                 "The text of the questions is not known, so no system can be asked.", "Add --topics FILE."
             )
         pipelines = [SystemOptions(self.limit).pipeline(one) for one in self.systems]
-        with self.opened_for_each(pipelines) as opened:
-            kept = {id(one): CachedIndex(one) for one in opened}
-            return [run_of(one, asked, kept[id(index)]) for one, index in zip(pipelines, opened, strict=True)]
+        with self.opened_for_each(pipelines) as indexes:
+            return [run_of(one, asked, index) for one, index in zip(pipelines, indexes, strict=True)]
 
 
 def import_(

@@ -298,3 +298,13 @@ def test_a_system_with_nothing_to_change_is_refused(toy: MemoryIndex) -> None:
     fixed = Pipeline("fixed", (Fixed(), FixedLimit()), Source("example", "1", "here"))
     with pytest.raises(InputError, match="fixed has no parameter and no known change"):
         diagnose_unwanted("disk", fixed, toy, "memory/tea.md")
+
+
+def test_a_repair_that_returns_nothing_at_all_is_called_an_empty_answer(kept: CachedIndex) -> None:
+    asked, pipeline = "our plan for the wedding seating chart", THREE_FIXES.asking(limit=1)
+    (path,) = search(asked, pipeline, kept).paths()
+    found = diagnose_unwanted(asked, pipeline, kept, path)
+    assert {fix.empties for fix in found.fixes} == {True, False}
+    for fix in found.fixes:
+        assert fix.empties == (not search(asked, fix.pipeline, kept).results)
+        assert ("Repair: only by an empty answer: " in replace(found, fixes=[fix]).text) == fix.empties

@@ -17,7 +17,7 @@ from workbench.memory.sync import index_folder
 from workbench.retrieval.cutoff import MinScore
 from workbench.terminal import text_of
 from workbench_plugins.diagnose.diagnosis import diagnose
-from workbench_plugins.diagnose.pipeline_code import pipeline_code
+from workbench_plugins.diagnose.stages_as_code import code_of_stages
 
 NOTES = {
     f"memory/{name}.md": f"# {name.title()}\n\nThe {name} is in the {room}, on the {shelf} shelf.\n"
@@ -78,8 +78,8 @@ def test_the_python_of_a_pipeline_without_a_name_runs_in_an_empty_interpreter(tm
 
 def test_a_stage_of_a_notebook_s_own_has_no_code() -> None:
     own = dataclasses.make_dataclass("Own", [], bases=(MinScore,), frozen=True)()
-    assert pipeline_code(SUM) != ""
-    assert pipeline_code(SUM.with_stage(own)) == ""
+    assert code_of_stages(SUM) != ""
+    assert code_of_stages(SUM.with_stage(own)) == ""
 
 
 def test_other_chunks_are_tried_where_a_chunk_is_the_cause(run: Run, tmp_path: Path) -> None:

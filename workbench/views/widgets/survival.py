@@ -56,9 +56,11 @@ class SurvivalChart(Widget):
         self._all = {one.system: one for one in survivals(evaluations, index)}
         asked = [one.question.question for one in evaluations[0].asked]
         self.options = {
-            "systems": list(self._all), "kind": [ALL, *evaluations[0].by_kind],
-            "question": ["", *asked], "system": ["", *self._all],
-        }  # fmt: skip
+            "systems": list(self._all),
+            "kind": [ALL, *evaluations[0].by_kind],
+            "question": ["", *asked],
+            "system": ["", *self._all],
+        }
         self.begin(link)
 
     def choice(self, changed: set[str]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ class NotImportableError(Exception):
     """A value that code in an empty notebook cannot name."""
 
 
-def pipeline_code(pipeline: Pipeline) -> str:
+def code_of_stages(pipeline: Pipeline) -> str:
     """Python that makes a pipeline of its stages; empty if one of them, or the layout, cannot be imported."""
     imports: dict[str, set[str]] = defaultdict(set)
     try:
