@@ -50,8 +50,9 @@ WRONG = (
 def read_apart(path: Path, remedy: str, read: Callable[[], Found]) -> Found:
     """What `read` makes of a store, within the bounds. The result is copied from process to process.
 
-    Elsewhere than on Linux it is read in this process, where the time of queries alone is bounded. Raises
-    InputError, with the remedy, for whatever is wrong with the store.
+    Elsewhere than on Linux it is read in this process, where the time of queries alone is bounded. Do not
+    call it while other threads multiply matrices: after the fork, the OpenBLAS of NumPy 2.4.6 can leave
+    them waiting. Raises InputError, with the remedy, for whatever is wrong with the store.
     """
     if sys.platform != "linux":
         with guarded(path, remedy):
