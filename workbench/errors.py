@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import reprlib
 from collections.abc import Collection
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -77,6 +78,18 @@ def _plainly(name: str) -> str:
     return re.sub(r"[\s_]+", "-", name.strip().lower())
 
 
+_BRIEF = reprlib.Repr()
+_BRIEF.maxstring = _BRIEF.maxother = 200
+
+
+def brief(value: object) -> str:
+    """A value as Python writes it, and of a long one its ends; secrets in a text are masked."""
+    try:
+        return _BRIEF.repr(masked(value) if isinstance(value, str) else value)
+    except ValueError:  # an integer with more digits than Python writes
+        return f"this {type(value).__name__}"
+
+
 def unknown_name(kind: str, name: str, known: Collection[str], remedy: str) -> InputError:
     """The error for a name that is not in `known`; its message lists the nearest names.
 
@@ -86,4 +99,4 @@ def unknown_name(kind: str, name: str, known: Collection[str], remedy: str) -> I
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.3)
     same = [one for one in known if _plainly(one) == _plainly(name)]
     near = [*same, *(one for one in near if one not in same)][:3] or list(known)[:3]
-    return InputError(f"There is no {kind} {name!r}; the nearest are {', '.join(near)}.", remedy)
+    return InputError(f"There is no {kind} {brief(name)}; the nearest are {', '.join(near)}.", remedy)

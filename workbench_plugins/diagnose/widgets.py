@@ -196,7 +196,7 @@ class SweepMap(Widget):
 
     name, view, main = "sweep-map", "sweep", "chosen"
 
-    chosen = setting(traitlets.Dict())
+    chosen = setting(traitlets.Dict(help="a value for each parameter, by its name"))
     sweep: Sweep
 
     def __init__(

@@ -5,7 +5,7 @@ The page fuses with the formulas that Python used. Here are the same numbers as 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -114,11 +114,12 @@ class FusionLab(Widget):
             self._candidates = named_candidates(self.question, self._index)
             self._lists, self._asked = lists_of(self._candidates), self.question
         files = {_watch_name(name) for name in (*self._lists[0], *self._lists[1])}
-        self.options = {"method": list(ENGINES), "watch": [NOTHING, *sorted(files)]}
+        self.set_trait("options", {"method": list(ENGINES), "watch": [NOTHING, *sorted(files)]})
         spans = _spans(self.method) if self.method in ENGINES else {}
-        self.spans = {"min_score": [0.0, 1.0]} | {name: span[1:3] for name, span in spans.items()}
+        ends = {name: span[1:3] for name, span in spans.items()}
+        self.set_trait("spans", {"min_score": [0.0, 1.0]} | ends)
         asked = [] if self._index is None else ["question"]
-        self.names = [*asked, "method", *spans, "min_score", "watch", "chunk"]
+        self.set_trait("names", [*asked, "method", *spans, "min_score", "watch", "chunk"])
 
     def check(self, name: str) -> None:
         """Any file of the index can be watched: another question may bring it."""
@@ -190,11 +191,13 @@ class FusionLab(Widget):
         wanted = {"question": chosen.question, "watch": chosen.file}
         return {name: value for name, value in wanted.items() if value and self._index is not None}
 
-    def follow(self, chosen: Selection) -> None:
-        """Also marks the selected chunk among the lists of the question."""
-        super().follow(chosen)
-        marked = (name for name, one in self._candidates.items() if chosen.covers(one.chunk))
-        self.take({"chunk": next(marked, "")})
+    def shown(self, name: str) -> Iterable[str] | None:
+        return {*self.lists[0], *self.lists[1]} if name == "chunk" else None
+
+    def marked(self, chosen: Selection) -> str:
+        """The selected chunk as the lists name it."""
+        names = (name for name, one in self._candidates.items() if chosen.covers(one.chunk))
+        return next(names, "")
 
     def choice(self, changed: set[str]) -> dict[str, Any]:
         """A candidate's mark selects its chunk and its question; to watch nothing selects nothing."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -58,9 +58,11 @@ class FileChunks(Widget):
         return self.words | {"chunks": chunks, "files": self._index.paths()}
 
     def wanted(self, chosen: Selection) -> Mapping[str, Any]:
-        """The selected file, with the selected chunk open."""
-        file = {"file": chosen.file} if chosen.file else {}
-        return file | {"chunk": chosen.chunk.id if chosen.chunk else ""}
+        """The selected file."""
+        return {"file": chosen.file} if chosen.file else {}
+
+    def shown(self, name: str) -> Iterable[str] | None:
+        return [one.chunk.id for one in self.held.chunks] if name == "chunk" else None
 
     @property
     def sentence(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from math import isfinite
 from pathlib import Path
@@ -77,7 +77,9 @@ class ExplorerState(State):
     target = setting(traitlets.Unicode())
     left = setting(traitlets.Unicode())
     right = setting(traitlets.Unicode())
-    moved = setting(traitlets.Dict(traitlets.Dict()))
+    moved = setting(
+        traitlets.Dict(traitlets.Dict(), help="numbers by side and name: {'left': {'floor.floor': 0.2}}")
+    )
     side = setting(traitlets.Unicode(SIDES[0]))
     chunk = setting(traitlets.Unicode())
 
@@ -206,7 +208,7 @@ class ExplorerState(State):
         }
 
     def wanted(self, chosen: Selection) -> Mapping[str, Any]:
-        """The selected question, the selected file to explain, and the mark of the selected chunk.
+        """The selected question, and the selected file to explain.
 
         The selected system goes to the left, unless it is already shown on one side.
         """
@@ -214,8 +216,11 @@ class ExplorerState(State):
         wanted = {
             "question": chosen.question, "target": chosen.file, "left": chosen.system * new_system,
         }  # fmt: skip
-        shown = {name: value for name, value in wanted.items() if value}
-        return {**shown, "chunk": chosen.chunk.id if chosen.chunk else ""}
+        return {name: value for name, value in wanted.items() if value}
+
+    def shown(self, name: str) -> Iterable[str] | None:
+        """The candidates of both searches."""
+        return [one.id for trace in self.traces for one in trace.chunks] if name == "chunk" else None
 
     def choice(self, changed: set[str]) -> dict[str, Any]:
         """A candidate of a list selects its chunk, its question and its system."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from workbench.errors import InputError
+from workbench.errors import InputError, brief
 from workbench_plugins.cases.model import CaseNote
 from workbench_plugins.reproduce.pasted import Line
 from workbench_plugins.reproduce.verdict_facts import Scored
@@ -55,7 +55,7 @@ def given_setting(text: str) -> Fact:
     """The setting that NAME=VALUE gives. Raises InputError for another form."""
     name, _, value = map(str.strip, text.partition("="))
     if not (name and value):
-        raise InputError(f"{text!r} is no setting.", "Write NAME=VALUE, such as min_score=0.3")
+        raise InputError(f"{brief(text)} is no setting.", "Write NAME=VALUE, such as min_score=0.3")
     return Fact("setting", value, name=name, source=GIVEN)
 
 

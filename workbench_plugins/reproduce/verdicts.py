@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from workbench.errors import InputError
 from workbench.memory.embedding.local import PACKAGED_MODEL
 from workbench.records import Fate
-from workbench.retrieval.query import unicode_words
+from workbench.retrieval.query import check_length, unicode_words
 from workbench.retrieval.scope import FILTER_FIRST, FILTER_FIRST_IN
 from workbench.safe_text import counted
 from workbench.stop_words import content_words
@@ -87,7 +87,13 @@ class Verdict:
 
 
 def verdict_of(report: Report) -> Verdict:
-    """The verdict on a report. Raises InputError for a system or a setting of the user that is not there."""
+    """The verdict on a report.
+
+    Raises InputError for a system or a setting of the user that is not there, and for a question that is too
+    long.
+    """
+    for one in (*report.of("question"), *report.of("question that works")):
+        check_length(one.value)
     if said := contradiction(report) or another(report):
         return needs(report, said)
     checks = checks_of(report)

@@ -14,7 +14,7 @@ import traitlets
 
 from workbench.errors import WorkbenchError
 from workbench.views.living import loader, module, style
-from workbench.views.living.state import State
+from workbench.views.living.state import State, setting_names
 from workbench.views.plotlyjs import packed
 
 ALIVE = "This is a saved widget. To move it, trust the notebook (File, Trust Notebook), or run its cells."
@@ -38,6 +38,7 @@ class Widget(State, ipywidgets.ValueWidget, anywidget.AnyWidget):  # type: ignor
     """A state on a notebook's page. It stands in an `HBox`; its settings can be linked and observed."""
 
     _esm, _css = loader(), style()
+    closed = (*State.closed, "carrier")
     carrier = traitlets.Instance(Carrier).tag(sync=True, **ipywidgets.widget_serialization)
     description = traitlets.Unicode(help="The name that `interact` gives a widget.")
     _arrived: Mapping[str, Any] = {}
@@ -54,7 +55,8 @@ class Widget(State, ipywidgets.ValueWidget, anywidget.AnyWidget):  # type: ignor
 
     def set_state(self, sync_data: dict[str, Any]) -> None:
         """Takes what the page sends. What is refused goes back to the page, with the reason."""
-        self._arrived = {name: value for name, value in sync_data.items() if name in self.names}
+        own = setting_names(type(self))
+        self._arrived = {name: value for name, value in sync_data.items() if name in own}
         try:
             self.from_page(self._arrived)
         except WorkbenchError as error:
@@ -62,8 +64,11 @@ class Widget(State, ipywidgets.ValueWidget, anywidget.AnyWidget):  # type: ignor
             self.send_state(back)
             self.send({"problem": f"{error.problem} {error.remedy}"})
         else:
+            # What was taken may differ from what was sent: a report masks secrets.
+            taken = {name: getattr(self, name) for name in self._arrived}
             self._arrived = {}
-            super().set_state(sync_data)
+            others = sync_data.keys() - {*own, *self.closed}
+            super().set_state({name: sync_data[name] for name in others} | taken)
 
     def send_state(self, key: Any = None) -> None:
         """Sends values to the page, but for those that it has just sent: it may have moved on meanwhile."""

@@ -5,7 +5,7 @@ A notebook's widget and the page of `workbench explore` have the same state; onl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from functools import cache
@@ -15,15 +15,21 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import traitlets
 
-from workbench.errors import InputError, WorkbenchError, unknown_name
+from workbench.errors import InputError, WorkbenchError, brief, unknown_name
 from workbench.tables import Table, framed, html_table
 from workbench.views.living import VERSION, as_json
 from workbench.views.living.selection import Link, Selection, selection
 
-LISTED = 60
-"""An error lists all allowed values up to so many, and the nearest ones of more."""
+LISTED = 1_000
+"""An error lists all allowed values in so many characters at most, and otherwise the nearest ones."""
 
 TraitT = TypeVar("TraitT", bound=traitlets.TraitType[Any, Any])
+
+KINDS = {
+    traitlets.Bool: "True or False", traitlets.Float: "a number", traitlets.List: "a list of texts",
+    traitlets.Dict: "values by name",
+}  # fmt: skip
+"""What a setting takes, by its kind; any other one takes a text."""
 
 
 class RefusedError(InputError, traitlets.TraitError):
@@ -67,18 +73,23 @@ class State(traitlets.HasTraits):
     value for `interact`. `asks` names the settings whose change takes Python: `look` then computes anew.
 
     Settings are taken all or not at all, by `take`: from an assignment (`lab.min_score = 0.2`), from
-    `settings`, and from the page. `options` lists the allowed values of a setting, and `spans` its least and
-    largest number. What changes on the page is selected too: `selects` says which setting selects what, and
-    `wanted`
-    which settings show what another widget selects.
+    `settings`, and from the page. `options` lists the allowed values of a setting, `spans` its least and
+    largest number, and `shown` what can be chosen among what is shown. What changes on the page is selected
+    too: `selects` says which setting selects what, and `wanted` which settings show a selection.
     """
 
     name: ClassVar[str] = ""
     view: ClassVar[str] = ""
     main: ClassVar[str] = ""
     asks: tuple[str, ...] = ()
+    closed: ClassVar[tuple[str, ...]] = (
+        "data",
+        "names",
+        "options",
+        "spans",
+    )  # which follow from the settings
     selects: Mapping[str, str] = {}
-    selection: Selection
+    _selection: Selection | None = None
     _begun = False
     _followed: tuple[object, ...] = ()
 
@@ -123,9 +134,21 @@ class State(traitlets.HasTraits):
     def look(self) -> None:
         """Computes what the settings show. Raises InputError for settings that show nothing."""
 
+    def shown(self, name: str) -> Iterable[str] | None:
+        """What a setting can choose among what is shown, such as the chunks of a list; None for any value.
+
+        It can also be empty, and becomes so when what it has chosen is no longer there.
+        """
+        return None
+
     def wanted(self, chosen: Selection) -> Mapping[str, Any]:
         """The settings that show what is selected."""
         return {}
+
+    def marked(self, chosen: Selection) -> str:
+        """The selected chunk as the setting `chunk` has it; empty if it is not among what is shown."""
+        chunk = chosen.chunk.id if chosen.chunk else ""
+        return chunk if chunk in (self.shown("chunk") or ()) else ""
 
     def follow(self, chosen: Selection) -> None:
         """Shows what is selected, as far as this widget has it."""
@@ -136,6 +159,8 @@ class State(traitlets.HasTraits):
             for name, value in wanted.items():
                 with suppress(RefusedError):
                     self.take({name: value})
+        if "chunk" in self.names:
+            self.take({"chunk": self.marked(chosen)})
 
     def pressed(self, button: Mapping[str, Any]) -> None:
         """Does what a button on the page asks for. Raises InputError if it cannot be done."""
@@ -155,7 +180,7 @@ class State(traitlets.HasTraits):
     def show(self) -> None:
         """Brings what there is to the page; `of` are the settings that Python has answered."""
         of = {name: getattr(self, name) for name in self.asks}
-        self.data = {"version": VERSION, "view": self.view, "of": of, **self.facts}
+        self.set_trait("data", {"version": VERSION, "view": self.view, "of": of, **self.facts})
 
     @property
     def values(self) -> dict[str, Any]:
@@ -179,7 +204,7 @@ class State(traitlets.HasTraits):
         if unknown := [name for name in values if name not in setting_names(type(self))]:
             raise self._unknown(unknown[0])
         every = setting_names(type(self))
-        before = {name: getattr(self, name) for name in every}
+        before, looked = {name: getattr(self, name) for name in every}, False
         try:
             with self.hold_trait_notifications(), _refusing():
                 for name, value in values.items():
@@ -195,23 +220,43 @@ class State(traitlets.HasTraits):
                 changed = {name for name in values if getattr(self, name) != before[name]}
                 if changed & {*self.asks}:
                     self.look()
+                    looked = True
+                self._choose(every, values)
+                if changed & {*self.asks}:
                     self.show()
                 if self.main in changed:
                     super().__setattr__("value", getattr(self, self.main))
-        except RefusedError:
+        except BaseException:  # also when somebody interrupts what takes long
+            for name, value in before.items():
+                self.set_trait(name, value)
             self.adapt()
+            if looked:
+                self.look()
             raise
+
+    def _choose(self, every: Iterable[str], values: Mapping[str, Any]) -> None:
+        """Refuses what is not among what is shown, and empties a choice that is no longer there."""
+        for name in every:
+            value = getattr(self, name)
+            if value and (there := self.shown(name)) is not None and value not in there:
+                if name in values:
+                    raise self._refused(name, value)
+                self._put(name, "")
 
     def _put(self, name: str, value: Any) -> None:
         value = plain(value)
         is_number = isinstance(getattr(type(self), name), traitlets.Float)
         try:
-            str(value).encode()
+            if isinstance(value, str):
+                value.encode()
             if isinstance(value, bytes) or (is_number and isinstance(value, bool)):
                 raise traitlets.TraitError
             super().__setattr__(name, value)
-        except (traitlets.TraitError, OverflowError, UnicodeError):
-            raise RefusedError(f"{name} cannot be {value!r}.", self.allowed(name)) from None
+        except (traitlets.TraitError, OverflowError, ValueError):  # traitlets writes the value too
+            raise self._refused(name, value) from None
+
+    def _refused(self, name: str, value: Any) -> RefusedError:
+        return RefusedError(f"{name} cannot be {brief(value)}.", self.allowed(name, value))
 
     def check(self, name: str) -> None:
         """Raises RefusedError if the value of a setting is not allowed."""
@@ -229,20 +274,22 @@ class State(traitlets.HasTraits):
             low, high = self.spans[name]
             fits = low <= value <= high
         if not fits:
-            raise RefusedError(f"{name} cannot be {value!r}.", self.allowed(name))
+            raise self._refused(name, value)
 
-    def allowed(self, name: str) -> str:
+    def allowed(self, name: str, value: Any) -> str:
         """The remedy for a value that is not allowed."""
-        if name in self.options:
-            every = list(map(str, self.options[name]))
-            if len(every) <= LISTED:
-                return f"Choose one of: {', '.join(every)}."
-            nearest = get_close_matches(str(getattr(self, name)), every, 3, 0.0)
+        known, there = self.options.get(name), self.shown(name)
+        if known is not None or there is not None:
+            every = [str(one) or "''" for one in (known or ["", *sorted(there or ())])]
+            if len(listed := ", ".join(every)) <= LISTED:
+                return f"Choose one of: {listed}."
+            nearest = get_close_matches(brief(value), every, 3, 0.0)
             return f"It has {len(every)} values; the nearest are {', '.join(nearest)}."
         if name in self.spans:
             low, high = self.spans[name]
             return f"It goes from {low:g} to {high:g}."
-        return f"Give {self.traits()[name].info()}."
+        trait = self.traits()[name]
+        return f"Give {trait.help or KINDS.get(type(trait), 'a text')}."
 
     def _unknown(self, name: str) -> InputError:
         return unknown_name("setting", name, self.names, f"It has {', '.join(self.names)}.")
@@ -252,10 +299,21 @@ class State(traitlets.HasTraits):
             name = self.main
         if self._begun and name in setting_names(type(self)):
             self.take({name: value})
+        elif self._begun and (name in self.closed or _follows(type(self), name)):
+            raise InputError(
+                f"{name} cannot be set: it follows from the settings.",
+                f"Set one of: {', '.join(self.names)}.",
+            )
         elif name.startswith("_") or hasattr(type(self), name) or name in _announced(type(self)):
             super().__setattr__(name, value)
         else:
             raise self._unknown(name)
+
+    @property
+    def selection(self) -> Selection:
+        """What is selected for this widget; `link` sets it."""
+        assert self._selection
+        return self._selection
 
     @property
     def link(self) -> Link:
@@ -268,10 +326,10 @@ class State(traitlets.HasTraits):
     @link.setter
     def link(self, link: Link) -> None:
         if not isinstance(link, bool | Selection):
-            raise InputError(f"link cannot be {link!r}.", "Give True, False, or a Selection.")
-        if "selection" in vars(self):
+            raise InputError(f"link cannot be {brief(link)}.", "Give True, False, or a Selection.")
+        if self._selection:
             self.selection.unobserve(self._selected, Selection.NAMES)
-        self.selection = link if isinstance(link, Selection) else selection if link else Selection()
+        self._selection = link if isinstance(link, Selection) else selection if link else Selection()
         self.selection.observe(self._selected, Selection.NAMES)
 
     def _selected(self, _: Any) -> None:
@@ -306,6 +364,12 @@ def setting_names(kind: type) -> tuple[str, ...]:
         name for name, one in traits if isinstance(one, traitlets.TraitType) and "setting" in one.metadata
     ]
     return tuple(dict.fromkeys(found))
+
+
+def _follows(kind: type, name: str) -> bool:
+    """Whether this is a result, which follows from the settings."""
+    found = getattr(kind, name, None)
+    return isinstance(found, property) and found.fset is None
 
 
 @cache

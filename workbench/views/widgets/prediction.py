@@ -47,26 +47,27 @@ class Prediction(Widget):
                 f"These are no choices: {choices!r}.",
                 "Give texts that differ, such as ['keyword', 'vector'].",
             )
-        self._question, self._choices = question, offered
+        self._question = question
+        self.options = {"guess": list(offered), "truth": list(offered)}
         self.begin(link=False)
 
     def take(self, values: Mapping[str, Any]) -> None:
-        if self.committed and values.get("guess", self.guess) != self.guess:
+        kept = {"guess": self.guess, "committed": True}
+        if self.committed and any(values.get(name, now) != now for name, now in kept.items()):
             raise RefusedError(
                 f"You have already committed to {self.guess}.", "Run the cell again for a new guess."
             )
         super().take(values)
 
     def check(self, name: str) -> None:
-        choice = getattr(self, name)
-        if name != "committed" and choice is not None and choice not in self._choices:
-            raise RefusedError(
-                f"{choice!r} is not one of the choices.", f"Choose one of: {', '.join(self._choices)}."
-            )
+        if name == "committed" and self.committed and self.guess is None:
+            raise RefusedError("There is no guess yet.", "Choose an answer first.")
+        if getattr(self, name) is not None:
+            super().check(name)
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        return {"question": self._question, "choices": list(self._choices)}
+        return {"question": self._question, "choices": self.options["guess"]}
 
     @property
     def sentence(self) -> str:
@@ -74,7 +75,7 @@ class Prediction(Widget):
 
     @property
     def table(self) -> Table:
-        return Table("The choices", ("choice",), [(one,) for one in self._choices])
+        return Table("The choices", ("choice",), [(one,) for one in self.options["guess"]])
 
     @property
     def code(self) -> str:
@@ -82,8 +83,6 @@ class Prediction(Widget):
 
     def commit(self) -> None:
         """Closes the question; the guess can no longer change. Shows the answer if it was waiting."""
-        if self.guess is None:
-            raise InputError("There is no guess yet.", "Choose an answer first.")
         self.committed = True
 
     def reveal(self, truth: str) -> str:

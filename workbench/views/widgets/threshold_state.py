@@ -6,7 +6,7 @@ same numbers as text. A setting that leads to another search is asked of Python.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import isfinite
@@ -21,6 +21,7 @@ from workbench.measure.questions import Control as Unanswerable
 from workbench.measure.questions import QuestionSet
 from workbench.measure.reach import Reach, reaches
 from workbench.measure.thresholds import Outcome, Scores, scores
+from workbench.records import Chunk, Trace
 from workbench.retrieval.settings import as_settings, with_values
 from workbench.tables import Table, apart
 from workbench.views.living.as_code import number_text, pipeline_code
@@ -61,7 +62,7 @@ class ThresholdState(State):
     system = setting(traitlets.Unicode())
     question = setting(traitlets.Unicode())
     min_score = setting(traitlets.Float())
-    moved = setting(traitlets.Dict())
+    moved = setting(traitlets.Dict(help="numbers by name, such as {'fusion.vector': 0.5}"))
     distribution = setting(traitlets.Unicode(DISTRIBUTIONS[0]))
     chunk = setting(traitlets.Unicode())
 
@@ -93,7 +94,7 @@ class ThresholdState(State):
     def adapt(self) -> None:
         if self.system in self._axes:
             axis = self._axes[self.system]
-            self.spans = {"min_score": [axis.low, axis.high]}
+            self.set_trait("spans", {"min_score": [axis.low, axis.high]})
 
     def check(self, name: str) -> None:
         super().check(name)
@@ -104,15 +105,24 @@ class ThresholdState(State):
             with_values(pipeline, self.moved)
 
     def wanted(self, chosen: Selection) -> Mapping[str, Any]:
-        """The selected system and question, and the mark of the selected chunk."""
+        """The selected system and question."""
         wanted = {"system": chosen.system, "question": chosen.question}
-        shown = {name: value for name, value in wanted.items() if value in self.options[name]}
-        return {**shown, "chunk": chosen.chunk.id if chosen.chunk else ""}
+        return {name: value for name, value in wanted.items() if value in self.options[name]}
+
+    def shown(self, name: str) -> Iterator[str] | None:
+        """The candidates of the question."""
+        return (chunk.id for chunk in self._candidates()) if name == "chunk" else None
+
+    def _candidates(self) -> Iterator[Chunk]:
+        """The candidates of the question; last those of moved settings, which take a search."""
+        yield from _trace_of(self.question, self._by_system[self.system]).chunks
+        if self.moved:
+            yield from _trace_of(self.question, self.evaluation).chunks
 
     def choice(self, changed: set[str]) -> dict[str, Any]:
         """A candidate selects its chunk, its question and its system."""
         chosen = super().choice(changed)
-        every = (chunk for trace in _traces(self.evaluation) for chunk in trace.chunks)
+        every = self._candidates()
         if "chunk" in changed and (chunk := next((one for one in every if one.id == self.chunk), None)):
             chosen |= {"chunk": chunk, "question": self.question, "system": self.system}
         return chosen
@@ -240,8 +250,12 @@ class ThresholdState(State):
         self.show()
 
 
-def _traces(evaluation: Evaluation) -> list[Any]:
+def _traces(evaluation: Evaluation) -> list[Trace]:
     return [*(one.trace for one in evaluation.asked), *evaluation.controls]
+
+
+def _trace_of(question: str, evaluation: Evaluation) -> Trace:
+    return next(one for one in _traces(evaluation) if one.question == question)
 
 
 def _first_missed(evaluation: Evaluation) -> str:
