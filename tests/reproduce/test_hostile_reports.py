@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 
@@ -224,3 +225,27 @@ def test_ten_megabytes_are_refused_by_the_command_in_a_sentence(run: Run, tmp_pa
     found = run("reproduce", file)
     assert found.code == 2
     assert len(found.err.strip().splitlines()) <= 2
+
+
+def test_a_list_of_possible_causes_decides_nothing() -> None:
+    text = (
+        "# Recall finds nothing\nQuery: kettle\nPossible causes:\n1. The index is not updated after a write\n"
+    )
+    report = read(text)
+    assert verdict_of(report).kind == "needs"
+    assert [one.name for one in report.candidates if one.kind == "outside"] == ["index"]
+    assert verdict_of(read(text.replace("Possible causes:", "It is so:"))).kind == "not a relevance bug"
+
+
+def test_a_report_that_names_the_cause_is_asked_nothing(run: Run, tmp_path: Path) -> None:
+    file, case = tmp_path / "r.md", tmp_path / "case.yaml"
+    file.write_text(
+        "# No results\nDify 1.7.2. All tokens are joined with AND: no results.\n", encoding="utf-8"
+    )
+    command = ("reproduce", file, "--out", case, "--force")
+    told, whole = run(*command).out, run(*command, "--details").out
+    asked = json.loads(run(*command, "--json").out)["ask"]
+    assert told.startswith("Shown on a stand-in")
+    assert "> " not in told
+    assert asked
+    assert all(f"> {one}" in " ".join(whole.split()) for one in asked)

@@ -25,7 +25,7 @@ from workbench_plugins.reproduce.facts import GIVEN, KINDS, Fact, System, given_
 from workbench_plugins.reproduce.judge import proposed
 from workbench_plugins.reproduce.reading import read_report
 from workbench_plugins.reproduce.report_patterns import WORDS
-from workbench_plugins.reproduce.verdicts import NEEDS, Verdict, verdict_of
+from workbench_plugins.reproduce.verdicts import NEEDS, STAND_IN, Verdict, verdict_of
 
 LARGEST = 4_000_000
 """Bytes of a report."""
@@ -175,7 +175,9 @@ def reply(verdict: Verdict, file: str, details: bool = False) -> list[Part]:
         parts += ["", *map(hanging, shown)]
     if len(rests) > len(shown):
         parts.append(f"{counted(len(rests) - len(shown), 'more line')}: --details")
-    if verdict.ask:
+    if verdict.ask and verdict.kind == STAND_IN and not details:  # the report itself names the cause
+        parts += ["", "What a reproduction in the program itself would need: --details"]
+    elif verdict.ask:
         parts += [
             "",
             "Next, find out, or ask whoever reported it:",

@@ -8,43 +8,30 @@ Nothing without a place is a fact. What no rule is sure of is a candidate.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby, pairwise, takewhile
+from dataclasses import replace
+from itertools import groupby, takewhile
 from typing import Any
-from urllib.parse import quote, unquote_plus
 
 from workbench.errors import InputError
-from workbench.retrieval.query import check_question, unicode_words
 from workbench.safe_text import one_line
-from workbench.stop_words import STOP_WORDS
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.history import LINES
 from workbench_plugins.cases.model import CaseNote
 from workbench_plugins.reproduce.facts import Fact, Report, System
 from workbench_plugins.reproduce.pasted import Line, lines_of
+from workbench_plugins.reproduce.places import LONGEST_ANSWER, PATH, aside, fact
+from workbench_plugins.reproduce.questions import FOLLOWING, MARKS, MOST_OF_A_KIND, questions_of
 from workbench_plugins.reproduce.report_patterns import WORDS, form, pattern
-from workbench_plugins.reproduce.verdict_facts import Scored, number, results_of, tables
+from workbench_plugins.reproduce.verdict_facts import Scored, results_of
 
-MOST_NOTES, MOST_OF_A_KIND = 40, 5
-LONGEST_ANSWER = 200
-"""Characters of the answer below a form's heading that are read."""
-COMMENTS = ("#", "//", "--")
-"""What begins a comment in code, which says what the next line does."""
-FOLLOWING = 4
-"""Lines after a question in which its outcome may stand."""
+MOST_NOTES = 40
+LISTED = re.compile(r"[-*+•]\s|\d+[.)]\s")
+"""What begins an item of a list."""
 
-ENDING = r"\.(?:md|markdown|txt|jsonl?)"
-PATH = re.compile(rf"(?<![\w/.@:-])((?:[\w@-][\w@.-]*/){{0,6}}[\w@-][\w@.-]{{0,80}}{ENDING})\b")
 KEYS = r"""["']?(?:content|text|memory|page_content|doc|document|body|fact|passage|chunk|note)s?["']?"""
 CONTENT = re.compile(rf"""{KEYS}\s*[:=]\s*["']([^"'\n]{{8,400}})["']""")
 CONTENTS = re.compile(rf"""(?:{KEYS}\s*[:=]\s*|add_texts\(|from_texts\()\[([^\]\n]{{8,2000}})\]""")
-MARKS = " \t*_`\"'“”„«»「」『』"
-SENTENCES = re.compile(r"[.!?。！？]\s+\S|[。！？]\S")
-"""Where a second sentence begins: below a heading such as *Question*, a text is not what was searched for."""
-SURE = 6
-"""Ranks of questions that are facts; from here on they are candidates."""
 
 
 def read_report(text: str) -> Report:
@@ -87,240 +74,8 @@ def read_report(text: str) -> Report:
     )
 
 
-def fact(kind: str, line: Line, span: tuple[int, int] | None = None, value: str = "", name: str = "") -> Fact:
-    """A fact at a place of a line, by default the whole line; `value` is what is read, if not its words."""
-    first, last = span or (0, len(line.text))
-    start, end = line.located.span(first, last)
-    return Fact(kind, value or line.text[first:last], start, end, line.number, name)
-
-
-def aside(line: Line) -> bool:
-    """Whether a line says what should be, what was proposed or what helps, and not what happened."""
-    section, begun = (pattern(WORDS["aside"][one]) for one in ("section", "line"))
-    return (
-        section.fullmatch(line.heading[:LONGEST_ANSWER]) is not None or begun.fullmatch(line.text) is not None
-    )
-
-
 def _negated(line: Line, offset: int, how: str = "negated") -> bool:
     return pattern(WORDS["aside"][how]).search(line.text[max(0, offset - 40) : offset]) is not None
-
-
-# Questions
-
-
-def _written(text: str) -> Iterator[str]:
-    """The questions that a piece of code or a command asks in quotation marks, which a shell may escape."""
-    text = re.sub(r"\\(?=[\"'])", "", text)
-    for expression in WORDS["written"]:
-        for found in pattern(expression).finditer(text):
-            mark, *_, said = found.groups()
-            between = said != said.strip() or (mark != "'" and mark in said)  # two quotations stand around it
-            if not (between or form("compiled").match(text, found.end())):
-                yield said
-    yield from (unquote_plus(one[1]) for one in pattern(WORDS["address"]).finditer(text))
-
-
-def _quoted_words(quotation: re.Match[str]) -> str:
-    """The words between the marks of a quotation."""
-    return next(one for one in quotation.groupdict().values() if one)
-
-
-def _asked(line: Line) -> Iterator[tuple[int, str]]:
-    """What a line of prose says was asked, with how sure that is; smaller is surer."""
-    asks, answers, ends = pattern(WORDS["asks"]), pattern(WORDS["answers"]), 0
-    asked, answered, states, named = (pattern(WORDS[one]) for one in ("asked", "answered", "states", "named"))
-    plain = (one for expression in WORDS["said"] for one in pattern(expression).findall(line.text))
-    yield from ((4, one) for one in (*_written(line.text), *plain))
-    for found in form("quoted").finditer(line.text):
-        before, ends = line.text[ends : found.start()][-60:], found.end()
-        said = _quoted_words(found)
-        if found["code"] is not None and (inside := list(_written(said))):
-            yield from ((2, one) for one in inside)
-            continue
-        *_, last = [None, *asks.finditer(before)]
-        between = form("example").sub("", before[last.end() :]) if last else ""
-        prose = found["code"] is None and answered.match(line.text, ends)
-        if named.match(line.text, ends):
-            continue
-        if last and pattern(WORDS["answer"]).search(before[: last.start()]):
-            continue
-        if asked.match(line.text, ends):
-            yield 3, said
-        elif prose:  # a name of a program, too, returns something
-            yield (3 if len(said.split()) > 2 or asks.search(line.text + line.heading) else 7), said
-        elif last is not None and (
-            states.fullmatch(between) or not (answers.search(between) or "." in between)
-        ):
-            yield (7 if found["bold"] else 5), said
-        elif found["bold"] is None and said.rstrip().endswith(("?", "？")):
-            yield 8, said
-
-
-def _tells_of_a_quotation(text: str) -> bool:
-    """Whether a line has words before a quotation: it speaks of what was asked, and is not it."""
-    quoted = form("quoted").search(text)
-    return quoted is not None and any(map(str.isalnum, text[: quoted.start()]))
-
-
-def _candidates(lines: Sequence[Line]) -> Iterator[tuple[int, Line, str]]:
-    """What may be the question: how sure it is (smaller is surer), its line, and its text."""
-    label, log = WORDS["question"], pattern(WORDS["aside"]["log"])
-    named = pattern(rf"(?:[-*+>]\s+|\d+\.\s+)?[^\w\[]{{0,3}}(?:{label})\W{{0,3}}\s*[:：]\s*(.+)")
-    section, command = pattern(rf"\W*(?:{label})\W*"), pattern(WORDS["command"])
-    listing = ""  # the line above, such as "Tested queries:"
-    sizes = Counter(one.block for one in lines)
-    for above, one in pairwise((lines[0], *lines)):
-        logged = log.match(one.text) is not None
-        if not (logged or one.title) and (found := named.fullmatch(one.text)) and found[1][0] not in "[{(":
-            quoted = form("quoted").search(found[1]) if _tells_of_a_quotation(found[1]) else None
-            yield 0, one, _quoted_words(quoted) if quoted else form("after").split(found[1])[0]
-        first = one.heading != above.heading and len(one.text) <= LONGEST_ANSWER
-        told = SENTENCES.search(one.text) or _tells_of_a_quotation(one.text)
-        if first and not logged and section.fullmatch(one.heading) and not told:
-            yield 1, one, one.text
-        written = (
-            (5 if logged else 2, text) for text in _written(_whole_call(above, one))
-        )  # a log has other questions, too
-        yield from ((rank, one, text) for rank, text in (written if one.code else _asked(one)))
-        if one.code and not logged and (found := command.fullmatch(one.text)):
-            shell = one.text.startswith(("$", ">", "%")) or one.info in (
-                "bash",
-                "sh",
-                "shell",
-                "console",
-                "zsh",
-            )
-            yield (5 if shell else 9), one, found[1]
-        lone = one.code and not above.code and sizes[one.block] == 1
-        names = PATH.search(listing) or _tells_of_a_quotation(listing)  # it says what the block is
-        if lone and not names and _asks_below(listing) and not form("no_result").search(one.text):
-            yield 3, one, one.text
-        item = re.fullmatch(
-            r"([-*+•]\s+)?(?:[\w ]{1,30}[:：]\s*)?([\"'“`].{2,200}[\"'”`])(.{0,80})", one.text
-        )
-        alone = item is not None and not item[3] and item[2][0] != "`"
-        if item and (item[1] or (alone and _asks_below(listing))):
-            yield (5 if listing or item[3].lstrip().startswith(("→", "->", "=>")) else 9), one, item[2]
-        elif not one.text.startswith(("-", "*", "+")):
-            asks = pattern(WORDS["announces"]).search(one.text) and pattern(WORDS["asks"]).search(one.text)
-            listing = one.text if asks else ""
-    by_number = {one.number: one for one in lines}
-    for table in tables(lines):
-        for column in (nth for nth, head in enumerate(table.header) if section.fullmatch(head)):
-            for line, row in table.rows:
-                if number(row[column]) is None:
-                    yield 1, by_number[line], row[column]
-
-
-def _whole_call(above: Line, line: Line) -> str:
-    """A line of code, with the one above it where a bracket opened there."""
-    goes_on = above.block == line.block and above.text.endswith(("(", "=", "[", "{"))
-    return f"{above.text} {line.text}" if goes_on else line.text
-
-
-def _asks_below(text: str) -> bool:
-    """Whether a line announces a question, and not what came of one."""
-    *_, last = [None, *pattern(WORDS["asks"]).finditer(text)]
-    return last is not None and not pattern(WORDS["answers"]).search(text, last.end())
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What may be a question: its rank (smaller is surer), its line, its span in the line, its words."""
-
-    rank: int
-    line: Line
-    span: tuple[int, int]
-    text: str
-
-
-def questions_of(lines: Sequence[Line]) -> tuple[list[Fact], list[Fact]]:
-    """The questions with what became of them, and what may be one."""
-    found: dict[tuple[int, int, str], Asked] = {}
-    called = {name for one in lines for name in form("called").findall(one.text)}
-    for rank, line, said in _candidates(lines):
-        text = _clean(said)
-        forms = (text, text.replace(" ", "+"), quote(text)) if text else ()
-        written = next((one for one in forms if one in line.text), "")
-        if not written:
-            continue
-        name = text in called or form("name").search(text) is not None
-        for match in re.finditer(re.escape(written), line.text):
-            before = line.text[: match.start()]
-            doubtful = aside(line) or (name and not form("searched").search(before))
-            doubtful |= not line.code and pattern(WORDS["aside"]["asks_you"]).search(before) is not None
-            sure = SURE + 1 if doubtful else rank
-            one = Asked(sure, line, match.span(), text)
-            known = found.setdefault((line.number, match.start(), text), one)
-            if sure < known.rank:
-                found[line.number, match.start(), text] = one
-    asked = sorted(found.values(), key=lambda one: (one.rank, one.line.number))
-    facts = [_judged(lines, asked, one) for one in asked if one.rank < SURE and not _inside(one, asked)]
-    less = [fact("question", one.line, one.span, one.text) for one in asked if one.rank >= SURE]
-    return facts[: 2 * MOST_OF_A_KIND], less[:MOST_OF_A_KIND]
-
-
-def _inside(one: Asked, asked: Sequence[Asked]) -> bool:
-    """Whether another question of the same line has these words and more."""
-    return any(
-        other.rank < SURE and other.line is one.line and one.text != other.text and one.text in other.text
-        for other in asked
-    )
-
-
-def _clean(text: str) -> str:
-    """A question without its marks; empty for what is none, such as a placeholder or a key of JSON."""
-    if re.match(r"""["']\w+["']\s*:""", text):
-        return ""
-    begun = re.match(r"""[\s*_]*(?:"([^"]{2,})"|`([^`]{2,})`|“([^”]{2,})”|'([^']{2,})'(?=\W|$))""", text)
-    text = next(filter(None, begun.groups())) if begun else re.sub(r"^[-*+•]\s+", "", text)
-    cleaned, bare = text.strip(MARKS + ".,;"), text.strip(" *_.,;")
-    if bare[-1:] in tuple("'\"`") and not bare.startswith(bare[-1]) and cleaned.count(bare[-1]) % 2:
-        cleaned += bare[-1]  # it closes a quotation inside
-    said = {one.lower() for one in unicode_words(cleaned)}
-    if (
-        len(cleaned) < 2
-        or cleaned[0] in "[{("
-        or form("no_question").search(cleaned)
-        or (said and said <= STOP_WORDS)
-        or pattern(WORDS["outcome"]["fails"]).fullmatch(cleaned)
-    ):
-        return ""
-    try:
-        return check_question(cleaned)
-    except InputError:
-        return ""
-
-
-def _judged(lines: Sequence[Line], asked: Sequence[Asked], one: Asked) -> Fact:
-    """A question, with what follows it up to the next one: that it fails, that it works, or neither."""
-    outcome = _outcome(lines, asked, one.line, one.span[1])
-    kind = "question that works" if outcome == "works" else "question"
-    return fact(kind, one.line, one.span, one.text, outcome)
-
-
-def _outcome(lines: Sequence[Line], asked: Sequence[Asked], line: Line, end: int) -> str:
-    fails, works = (pattern(WORDS["outcome"][one]) for one in ("fails", "works"))
-    others = {one.line.number for one in asked}
-    later = min((one.span[0] for one in asked if one.line is line and one.span[0] >= end), default=None)
-    texts = [line.text[end:later]]
-    number = lines.index(line)
-    above = (one for one in reversed(lines[max(0, number - FOLLOWING) : number]) if one.block == line.block)
-    for one in above if line.code else ():
-        if one.number in others:
-            break
-        if one.text.startswith(COMMENTS):
-            texts.append(one.text)
-    for below in lines[number + 1 : number + 1 + FOLLOWING] if later is None else ():
-        if below.number in others or aside(below) or below.heading != line.heading:
-            break
-        texts.append(below.text)
-    for text in texts:
-        bad, good = fails.search(text), works.search(text)
-        if bad or good:
-            return "fails" if bad and (good is None or bad.start() < good.start()) else "works"
-    return ""
 
 
 # Notes and the file that should be found
@@ -436,6 +191,7 @@ def causes_of(lines: Sequence[Line], silent: bool = False) -> tuple[list[Fact], 
     """
     said, suspected = [], []
     guessed, excluded = (pattern(WORDS["aside"][one]) for one in ("suspected", "excluded"))
+    doubted = _doubted(lines)
     for kind in ("mechanism", "outside"):
         for name, told in WORDS[kind].items():
             found = [
@@ -451,9 +207,25 @@ def causes_of(lines: Sequence[Line], silent: bool = False) -> tuple[list[Fact], 
                 and not (_proposed(one) or _negated(one, named.start(), "denied"))
             ]
             meant = [(one, sentence) for one, sentence in found if not excluded.search(sentence)]
-            said += [one for one, sentence in meant if not guessed.search(sentence)][:2]
-            suspected += [one for one, sentence in meant if guessed.search(sentence)][:1]
+            unsure = [
+                one
+                for one, sentence in meant
+                if guessed.search(sentence) or (kind == "outside" and one.line in doubted)
+            ]
+            said += [one for one, _ in meant if one not in unsure][:2]
+            suspected += unsure[:1]
     return said, suspected
+
+
+def _doubted(lines: Sequence[Line]) -> set[int]:
+    """The lines of the lists and sections that name possible causes."""
+    found, listed = set(), False
+    doubt = pattern(WORDS["aside"]["possible"])
+    for one in lines:
+        listed = (listed and LISTED.match(one.text) is not None) or doubt.fullmatch(one.text) is not None
+        if listed or doubt.fullmatch(one.heading[:LONGEST_ANSWER]):
+            found.add(one.number)
+    return found
 
 
 def _sentence(text: str, offset: int) -> str:
