@@ -35,18 +35,23 @@ SHORTEST_OWN = 12
 _BETWEEN = r"""[\\"'`*_)\]]{0,4}[ \t]{0,3}(?:[:=|>：＝→]|=>|->|:=)[\\"'`*_(\[ \t]{0,6}(?:SecretStr\(["'])?"""
 _VALUE = r"""(?P<secret>(?!…|\w{1,20} …|[<(${[])[^\s"'`,;|}\]<>\\]{4,2000})"""
 _SCHEME = r"(?:(?:bearer|basic|token|digest|apikey)[ \t]{1,3})?"
+_NOUN = (
+    r"(?:api[-_ ]?key|token|secret|passw(?:or)?d|passphrase|passwort|kennwort|contrase\w{1,2}a|mot de passe"
+    r"|senha|wachtwoord|пароль|密码|密钥|口令|パスワード|トークン|비밀번호)"
+)
+"""What a secret is called."""
 _NAMED = re.compile(
-    r"(?:api[-_ ]?key|(?:access|secret|private|account|signing|encryption|shared|master|service)[-_ ]?"
-    r"(?:access)?[-_ ]?key|token|secret|passw(?:or)?d|passphrase|passwort|contrase\w{1,2}a|mot de passe"
-    r"|密码|口令"
-    r"|(?<![a-z])pwd|(?<![a-z])sig|authtoken|credentials?)" + _BETWEEN + _VALUE,
+    r"(?:(?:access|secret|private|account|signing|encryption|shared|master|service)[-_ ]?"
+    rf"(?:access)?[-_ ]?key|(?<![a-z])pwd|(?<![a-z])sig|authtoken|credentials?|{_NOUN})" + _BETWEEN + _VALUE,
     re.IGNORECASE,
 )
 _KEYED = re.compile(
-    r"(?:[a-z0-9]_(?:key|pass|auth)|session[_-]?id|(?<![a-z])sid)" + _BETWEEN + _VALUE, re.IGNORECASE
+    r"(?:[a-z0-9]_(?:key|pass|auth)|session[_-]?id|(?<![a-z])sid|signature)" + _BETWEEN + _VALUE,
+    re.IGNORECASE,
 )
 _TOLD = re.compile(
-    r"(?:api[-_ ]?key|token|secret|passw(?:or)?d|passphrase)[ \t]{1,3}(?:is|was|provided|[:=])[ \t:]{0,3}"
+    rf"(?:{_NOUN}(?:[ \t]{{1,3}}(?:is|was|provided|ist|lautet|est|es|é)|[ \t]{{0,3}}[是为は:=])|identified by"
+    r"|passw(?:or)?d(?=[ \t]['\"])|(?:api[-_]?key|secret|passw(?:or)?d)\w{0,12}\((?=['\"]))[ \t:]{0,3}"
     r"""["'`*]{0,3}(?P<secret>[^\s"'`,;|<>…]{4,500})""",
     re.IGNORECASE,
 )
@@ -62,18 +67,35 @@ _PAIRED = re.compile(
     re.IGNORECASE,
 )
 """A name and a value as two texts of a list, or of an object that has both."""
+_AWAY = (
+    r"[^A-Za-z0-9]{1,20}(?:(?:value|string_?value|string|default|summary|text|td|th|code|pre|used|is|was|i|br"
+    r"|span|b)[^A-Za-z0-9]{1,20}){0,4}"
+)
+"""What stands between a name and a value in another cell, line or attribute."""
 _NEAR = re.compile(
-    r"(?:key|token|secret|password|passwort)[^A-Za-z0-9]{1,20}"
-    r"(?:(?:value|string_?value|string|default|summary|text|td|th|code|pre|used|is|was|i|br|span|b)"
-    r"[^A-Za-z0-9]{1,20}){0,4}"
-    r"(?P<secret>(?=[A-Za-z]{0,30}\d)(?:[A-Za-z0-9]{24,500}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}))",
+    rf"(?:key|token|secret|password|passwort){_AWAY}"
+    r"(?P<secret>(?=[A-Za-z_-]{0,30}\d)(?:(?:[A-Za-z]{2,10}[-_]){0,2}[A-Za-z0-9]{24,500}"
+    r"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}))",
     re.IGNORECASE,
 )
-"""A long value that stands in another cell, line or attribute than its name."""
+_NEAR_VARIABLE = re.compile(
+    rf"(?<=_)(?:KEY|TOKEN|SECRET|PASSWORD|PASS){_AWAY}(?P<secret>(?=[\w-]{{0,60}}[A-Z])[A-Za-z0-9][\w.+/=~!#%-]{{7,500}})"
+)
 _HEADER = re.compile(
     r"(?:authori[sz]ation|x-[\w-]{0,30}(?:key|token|auth|secret|signature))" + _BETWEEN + _SCHEME + _VALUE,
     re.IGNORECASE,
 )
+_PARAMETERS = re.compile(
+    r"authori[sz]ation" + _BETWEEN + r"[\w-]{1,40}[ \t]{1,3}"
+    r"""(?P<secret>(?:[\w-]{1,30}=(?:\\?"[^"\r\n\\]{0,500}\\?"|[^\s,"']{1,500})(?:,[ \t]{0,3})?){1,20})""",
+    re.IGNORECASE,
+)
+"""The parameters of a header, as those of Digest and of Amazon's signatures."""
+_SPACED = re.compile(
+    r"""(?:(?<=_)(?:KEY|TOKEN|SECRET|PASSWORD|PASS)[ \t]|\bx-[\w-]{0,30}(?:key|token|auth|secret)[\t\n])"""
+    r"""[ \t\r\n]{0,3}["']?(?P<secret>[A-Za-z0-9][^\s"'`,;|<>…]{7,2000})"""
+)
+"""A variable or a header and its value without a sign between them."""
 _COOKIE = re.compile(
     r"""cookies?["']?[ \t]{0,3}[:=][ \t]{0,3}["']?(?P<secret>[^\s"'=]{1,100}=[^\r\n"'`]{1,4000})""",
     re.IGNORECASE,
@@ -82,22 +104,30 @@ _BEARER = re.compile(r"\bbearer[ \t]{1,3}(?P<secret>[\w.~+/=-]{6,4000})", re.IGN
 _OPTION = re.compile(
     r"""(?<![\w-])(?:-u|--user|--proxy-user)[ =]{1,3}["']?(?P<secret>[^\s"':]{1,200}:[^\s"']{1,500})"""
     r"""|--(?:passw(?:or)?d|token|api-key|secret|auth)[ =]{1,3}["']?(?P<given>[^\s"'<$…-][^\s"']{3,500})"""
-    r"""|\b(?:mysql|mariadb)\w{0,10} [^\r\n]{0,100}?(?<= )-p(?P<typed>[^\s"'$…][^\s"']{3,200})"""
+    r"""|\b(?:(?:mysql|mariadb|sshpass|mongo)\w{0,10} [^\r\n]{0,100}?(?<= )-p"""
+    r"""|ldap\w{1,10} [^\r\n]{0,100}?(?<= )-w|(?:redis|valkey)-cli [^\r\n]{0,100}?(?<= )-a)"""
+    r""" ?["']?(?P<typed>[^\s"'$…-][^\s"']{3,200})"""
 )
 _LOGIN = re.compile(r"\blogin[ \t\n]{1,3}\S{1,100}[ \t\n]{1,3}password[ \t\n]{1,3}(?P<secret>\S{1,500})")
 _PGPASS = re.compile(
     r"(?<![\w.-])[\w.*-]{1,60}:(?:\d{2,5}|\*):[\w*-]{1,40}:[\w*-]{1,40}:(?P<secret>\S{3,200})"
 )
+_HASHED = re.compile(
+    r"(?P<secret>\$(?:[1-7]|2[abxy]|y|argon2\w{1,2}|pbkdf2[\w-]{0,20})\$[\w./$=,+-]{20,500})"
+)
+"""A password as `crypt` keeps it."""
 _BOT = re.compile(r"(?<!\d)(?P<secret>\d{8,10}:[\w-]{35})(?![\w-])")
 _PREFIXED = re.compile(
     r"(?<![A-Za-z0-9])(?P<secret>(?:sk|pk|rk|gsk|pcsk|sbp|tvly|pplx|xai|figd|ntn)[-_](?=[\w-]{0,60}\d)[\w-]{10,300}|pa-[\w-]{30,300}|AIza[\w-]{20,100}"
     r"|(?:key|whsec|nrak|lsv2_[a-z]{2}|vcp|tok|token|secret|jina|co)[-_](?=[a-z0-9]{0,40}\d)[a-z0-9]{20,300}[\w-]{0,60}"
-    r"|[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,45}|A(?:KI|SI)A[A-Z0-9]{16}|pat[a-z0-9]{14}\.[a-f0-9]{64})",
+    r"|[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,45}|A(?:KI|SI)A[A-Z0-9]{16}|pat[a-z0-9]{14}\.[a-f0-9]{64}"
+    r"|\d/\d{16}(?:/\d{16})?:[a-f0-9]{32}|[a-f0-9]{32}-us\d{1,2}(?!\w)|access_token\$\w{4,20}\$\w{10,40}\$\w{10,80})",
     re.IGNORECASE,
 )
 _BEFORE = (
     *("key", "token", "secret", "pass", "auth", "credential", "cookie", "bearer", "contrase", "pwd", "sig"),
-    *("-u", "user", "密码", "口令"),
+    *("-u", "user", "ldap", "-cli", "identified by", "kennwort", "passe", "senha", "wachtwoord", "пароль"),
+    *("密码", "密钥", "口令", "パスワード", "トークン", "비밀번호"),
 )
 """One of these stands before whatever the expressions of names find."""
 _ANY = ("",)
@@ -107,16 +137,19 @@ _SHAPED: tuple[Words, ...] = (
     (_NAMED, _ANY),
     (_HEADER, ("authori", "x-")),
     (_COOKIE, ("cookie",)),
-    (_OPTION, ("-u", "--", "-p")),
+    (_OPTION, ("-u", "--", "-p", "-w", "-a")),
     (_LOGIN, ("login",)),
 )
 _WITH_A_DIGIT: tuple[Words, ...] = (
-    (_KEYED, ("_key", "_pass", "_auth", "session", "sid")),
-    (_TOLD, ("api", "token", "secret", "pass")),
+    (_KEYED, ("_key", "_pass", "_auth", "session", "sid", "signature")),
+    (_TOLD, _ANY),
     (_BESIDE, _ANY),
     (_PAIRED, ("key", "token", "secret", "pass", "authorization", "cookie")),
     (_NEAR, ("key", "token", "secret", "passw")),
     (_BEARER, ("bearer",)),
+    (_PARAMETERS, ("authori",)),
+    (_NEAR_VARIABLE, ("_key", "_token", "_secret", "_pass")),
+    (_SPACED, ("_key", "_token", "_secret", "_pass", "x-")),
 )
 """Expressions of which only a value with a digit is a secret."""
 
@@ -125,8 +158,33 @@ _END_KEY = re.compile(r"-----END [A-Z0-9 ]{0,60}PRIVATE KEY(?: BLOCK)?-----")
 _KEY_LINES = re.compile(r"(?:[\w+/=:, -]{0,200}(?:\\n|\r?\n|$)){0,200}")
 _WORD = re.compile(r"[^\s'\"`<>|]+")
 _RUN = re.compile(r"[A-Za-z0-9_-]{24,}")
+_BEGUN = re.compile(
+    r"(?<![A-Za-z0-9.-])([a-z][a-z0-9]{1,9})(?:[-_][a-z0-9]{2,8}){0,2}[-_.]"
+    r"([a-z0-9]{24,300}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![A-Za-z0-9]|\.[a-z]{1,5}(?!\w))"
+)
+"""Letters that say whose key it is, and the key in small letters and digits, or a UUID."""
+_OF_IDS = frozenset(
+    {
+        *("asst", "blob", "call", "cell", "chat", "col", "conv", "doc", "file", "git", "hash", "id", "img"),
+        *("item", "job", "kb", "log", "md5", "mem", "msg", "node", "note", "page", "part", "req", "res"),
+        *("rev", "row", "run", "seg", "sha", "step", "tag", "task", "text", "tmp", "tool", "user", "uuid"),
+    }
+)
+"""Short words that stand before ids."""
+_PART_AFTER = re.compile(r"([+/.-]|={1,2}(?!=))([\w-]{0,300})")
+_HEX = frozenset("0123456789abcdef-")
+_HAS_DIGIT = re.compile(r"\d")
+_PART_BEFORE = re.compile(r"([+/.])([\w-]{0,300})")
+_NEXT_LINE = re.compile(r"\r?\n([\w+/=-]{4,300})(?=\r?\n|$)")
+NARROWEST = 60
+"""A shorter line is not one that a terminal has wrapped."""
+_IN_A_KEY = re.compile(r"\d|[a-z][A-Z]|[A-Z]{2}[a-z]")
+"""What a part of a key has, and hardly a word."""
+LONGEST_KEY = 4_000
+"""So many characters before and after what is found may be of the same key."""
 _SLASHES = re.compile(r":/+")
 """What follows the scheme of an address; a `Path` has one slash of the two."""
+_PADDED = re.compile(r"(?<![\w+/-])[\w+/-]{24,4000}={1,2}(?![\w=])")
 _DOTTED = re.compile(r"[\w.-]{12,}")
 _PARAMETER = re.compile(r"([?&#;])([^=&#;\s]{1,100})=([^&#;\s]{1,4000})")
 _HARMLESS = frozenset(
@@ -167,10 +225,14 @@ def masked(text: str) -> str:
 
 def secret_spans(text: str) -> list[Span]:
     """Where the secrets of a text begin and end, in order and without overlap."""
-    found = list(_spans(text))
+    found = _whole_keys(text)
     plain, offsets = _undone(text)
     if plain != text:
-        found += [(offsets[first], offsets[last]) for first, last in _spans(plain)]
+        found += [(offsets[first], offsets[last]) for first, last in _whole_keys(plain)]
+    return _merged(found)
+
+
+def _merged(found: Iterable[Span]) -> list[Span]:
     merged: list[Span] = []
     for first, last in sorted(found):
         if merged and first <= merged[-1][1]:
@@ -178,6 +240,40 @@ def secret_spans(text: str) -> list[Span]:
         else:
             merged.append((first, last))
     return merged
+
+
+def _whole_keys(text: str) -> list[Span]:
+    """Where secrets stand, each with what a slash, a plus or a wrapped line joins to it."""
+    whole, read = list[Span](), 0
+    for first, last in _merged(_spans(text)):
+        if last > read:  # not yet read as a part of the key before it: each letter is read once
+            begun, read = _begun_before(text, first, read), _ended_after(text, last)
+            whole.append((begun, read))
+    return whole
+
+
+def _ended_after(text: str, last: int) -> int:
+    end, line = last, text.rfind("\n", max(0, last - LONGEST_KEY), last) + 1
+    while end < last + LONGEST_KEY:
+        if part := _PART_AFTER.match(text, end):
+            if part[1] in ".-/" and not _IN_A_KEY.search(part[2]):
+                break
+        elif end - line >= NARROWEST and (part := _NEXT_LINE.match(text, end)) and _IN_A_KEY.search(part[1]):
+            line = part.start(1)
+        else:
+            break
+        end = part.end()
+    return end
+
+
+def _begun_before(text: str, first: int, read: int) -> int:
+    before = text[max(read, first - LONGEST_KEY) : first][::-1]
+    length = 0
+    while part := _PART_BEFORE.match(before, length):
+        if part[1] != "+" and (len(part[2]) < 5 or not _IN_A_KEY.search(part[2][::-1])):
+            break
+        length = part.end()
+    return first - length
 
 
 def _undone(text: str) -> tuple[str, Sequence[int]]:
@@ -226,9 +322,11 @@ def _spans(text: str) -> Iterator[Span]:
             yield from _in_address(word[0], word.start())
     if any(one in lowered for one in _BEFORE):
         yield from _named(text, lowered)
-    for pattern in (_PREFIXED, _PGPASS, _BOT):
+    for pattern in (_PREFIXED, _PGPASS, _BOT, _HASHED):
         yield from (one.span("secret") for one in pattern.finditer(text))
     yield from (one.span() for one in _RUN.finditer(text) if _is_random(one[0]))
+    yield from (one.span() for one in _PADDED.finditer(text) if _has_all_kinds(one[0]))
+    yield from (one.span() for one in _BEGUN.finditer(text) if _is_no_id(one))
     for one in _DOTTED.finditer(text) if "eyJ" in text else ():
         begun = one[0].find("eyJ")
         if begun >= 0 and one[0].count(".", begun) > 1:  # a JSON web token
@@ -249,7 +347,11 @@ def _named(text: str, lowered: str) -> Iterator[Span]:
 
 
 def _has_digit(text: str) -> bool:
-    return any(map(str.isdigit, text)) and not _is_count(text)
+    return _HAS_DIGIT.search(text) is not None and not _is_count(text)
+
+
+def _has_all_kinds(text: str) -> bool:
+    return _HAS_DIGIT.search(text) is not None and text not in (text.lower(), text.upper())
 
 
 def _is_count(text: str) -> bool:
@@ -262,8 +364,20 @@ def _is_random(run: str) -> bool:
     kinds = ["d" if one.isdigit() else "u" if one.isupper() else "l" for one in run if one.isalnum()]
     changes = sum(one != other for one, other in pairwise(kinds))
     digits, upper, lower = map(kinds.count, "dul")
+    if not upper:
+        return run.isalnum() and len(run) >= 36 and digits >= 4 and changes >= 10 and not set(run) <= _HEX
     often = digits >= 3 and changes >= 10
-    return min(upper, lower) >= 3 and (often or (digits > 0 and changes > 0.42 * len(kinds)))
+    share = 0.37 if digits else 0.45  # of the letters of CamelCase hardly a third
+    return min(upper, lower) >= 3 and (often or changes > share * len(kinds))
+
+
+def _is_no_id(found: re.Match[str]) -> bool:
+    """Whether what has the form of `_BEGUN` is a key, and not the id of a document or the like."""
+    name, body = str(found[1]), str(found[2])
+    if set(body) <= _HEX:
+        return len(name) <= 4 and name not in _OF_IDS and _HAS_DIGIT.search(body) is not None
+    kinds = [one.isdigit() for one in body]
+    return sum(kinds) >= 4 and sum(one != other for one, other in pairwise(kinds)) >= 8
 
 
 def _private_keys(text: str) -> Iterator[Span]:

@@ -43,6 +43,9 @@ REPEATED = [
     *('token", "', 'token", "value": {', "token-", "token value ", "key> value <", "mysql a "),
     *("mysql -", "\x1b[1;", "\x1b["),
     *("M" * 24 + ".", "token a1", 'key "', "SecretStr(", "\xa0", "key:=", "key 'a1"),
+    *("sk-abcdefgh12345+", "sk-abcdefgh12345/", "aA1+", "sk-" + "aB3" * 19 + "\n", "A_KEY a1", "密码是"),
+    *("x-a-token\n", "$6$" + "a" * 20, "ldap -w ", "ab-00000000-", "authorization: a b=c,", "api_key('"),
+    "_KEY value ",
     *(" ".join(KEYWORDS), "".join(KEYWORDS), "=".join(f"{one} 0123456789abcdef" for one in KEYWORDS)),
 ]  # fmt: skip
 
@@ -65,6 +68,9 @@ def test_a_megabyte_of_one_pattern_is_masked_in_seconds(pattern: str) -> None:
         ("sk-ordinary-words-alone", "sk-ordinary-words-alone"),
         ("sk-ordinary-words-with-1", "…"),
         ("eyJ.eyJabcdefgh.b.c", "…"),
+        ("Is sk-abcdefgh12345 it? It is sk-abcdefgh12345.", "Is … it? It is …."),
+        ("https://host/v1/sk-abcdefgh12345/search", "https://host/v1/…/search"),
+        ("user_0f9e8d7c6b5a49382716 sk-abcdefgh12345\nmemory", "user_0f9e8d7c6b5a49382716 …\nmemory"),
     ],
 )
 def test_a_secret_is_found_where_an_earlier_beginning_is_none(text: str, expected: str) -> None:
@@ -145,7 +151,8 @@ def test_what_fits_a_form_is_found_where_its_letters_stand() -> None:
     assert fitted > 900
 
 
-# Planted secrets: x stands for a letter or a digit, h for a hexadecimal digit, 9 for a digit.
+# Planted secrets: x stands for a letter or a digit, l for a small letter or a digit, h for a hexadecimal
+# digit, 9 for a digit.
 
 FORMS = [
     "figd_{x40}",
@@ -166,6 +173,7 @@ FORMS = [
     "-----BEGIN RSA PRIVATE KEY-----\n{x64}\n{x64}\n-----END RSA PRIVATE KEY-----",
     *("tvly-dev-{x32}", "pplx-{x48}", "xai-{x80}", "M{x25}.{x6}.{x38}"),
     "\x1b[32mkey\x1b[0m \x1b[33mAKIA{A16}",
+    *("csk-{l48}", "sk-let-{x40}+{x30}/{x28}==", "glpat-{x27}.7b.{l9}", "hosted_{x14}.atlasv1.{x67}"),
 ]  # fmt: skip
 STRUCTURES = [
     *('("api_key", "{h32}")', '["token", "{x20}"]', '"name": "api-key", "value": "{h32}"'),
@@ -178,8 +186,25 @@ STRUCTURES = [
     *("mysql -uroot -p{x20}", "api_key:\xa0{h32}", "api key (\u201c{h32}\u201d)"),
     "```\nmy token\n{h32}\n```",
     *("API key: {h8}-{h4}-{h4}-{h4}-{h12}", '\\"token\\", \\"{x20}\\"'),
+    *("ENV API_KEY {h32}", "x-api-key\n{h32}", 'new ApiKeyCredential("{h32}")'),
+    "data:\n  notes: {x46}/{x30}==",
+    *("ldapsearch -x -w {x20} -b dc=x", "redis-cli -h cache -a {x20} ping", "sshpass -p '{x20}' ssh host"),
+    *("CREATE USER me IDENTIFIED BY '{x20}';", "CREATE USER me WITH PASSWORD '{x20}';"),
+    "me:$6${x16}${x86}:1",
+    'Authorization: Digest username="me", nonce="{h32}", response="{h32}"',
+    "Authorization: AWS4-HMAC-SHA256 Credential=AKIA{A16}/a/s3, SignedHeaders=host, Signature={h64}",
+    *("密码是 {x20}", "Mon mot de passe est {x20}", "La contraseña es {x20}", "Kennwort: {x20}"),
+    *("fc-{h32}", "xaat-{h8}-{h4}-{h4}-{h4}-{h12}", "2/{916}/{916}:{h32}", "{h32}-us14"),
+    "<tr><td>NOTES_API_KEY</td><td>K{A16}-{A16}</td></tr>",
+    "$ export NOTES_API_KEY=sk-proj-{x40}\n{x20}",
 ]  # fmt: skip
-ALPHABETS = {"x": string.ascii_letters, "h": "abcdef", "A": string.ascii_uppercase, "9": ""}
+ALPHABETS = {
+    "x": string.ascii_letters,
+    "h": "abcdef",
+    "l": string.ascii_lowercase,
+    "A": string.ascii_uppercase,
+    "9": "",
+}
 SIGNS = {"_": "&#95;", "-": "&#x2d;", ":": "&#58;", "=": "&#61;"}
 WAYS: dict[str, Callable[[str], str]] = {
     "plain": str,
@@ -238,6 +263,12 @@ def test_no_planted_secret_is_left_where_its_name_stands_in_another_place(form: 
         "key: memory/a1.md",
         "the chunk's hash 0f9e8d7c6b5a493827160f9e8d7c6b5a",
         "tokens: 12, path: a/0f9e8d7c6b5a493827160f9e8d7c6b5a",
+        "doc-0f9e8d7c-6b5a-4938-2716-0f9e8d7c6b5a", "run_0f9e8d7c6b5a493827160f9e8d7c6b5a",
+        "agent-0f9e8d7c-6b5a-4938-2716-0f9e8d7c6b5a", "memory/notes-0f9e8d7c6b5a493827160f9e8d7c6b5a.md",
+        "ab-0f9e8d7c6b5a493827160f9e8d7c6b5a.json", "0f9e8d7c6b5a493827160f9e8d7c6b5a0f9e8d7c",
+        "openclaw-2026.2.13+or+rrf+minmax", "text-embedding-3-small", "chunk 01ARZ3NDEKTSV4RRFFQ69G5FAV",
+        "NOTES_API_KEY is not set in OpenClaw 2026.2.13, see memory/2026-01-12.md",
+        'tokenize("unicode61 remove_diacritics 2")', "a password 2026", "the signature of search() in v2",
     ],
 )  # fmt: skip
 def test_what_is_no_secret_stays_as_it_is(text: str) -> None:
