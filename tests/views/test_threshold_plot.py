@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -225,6 +225,22 @@ class Wide(RankSum):
         return 1300 * super().together(*parts) - 3
 
 
+@dataclass(frozen=True)
+class Scaled(RankSum):
+    """Scores that are no number."""
+
+    by: ClassVar[float] = np.nan
+
+    def together(self, *parts: Any) -> Any:
+        return self.by * super().together(*parts)
+
+
+class Infinite(Scaled):
+    """Scores without a bound."""
+
+    by = np.inf
+
+
 def constant() -> Pipeline:
     return with_settings(SHIPPED, ["fusion.vector=0", "fusion.keyword=0"])
 
@@ -232,6 +248,8 @@ def constant() -> Pipeline:
 BAD: dict[str, Callable[[], Pipeline]] = {
     "constant scores": constant,
     "scores from -3 to 40": lambda: SHIPPED.with_stage(Wide()),
+    "scores that are no number": lambda: SHIPPED.with_stage(Scaled()),
+    "infinite scores": lambda: SHIPPED.with_stage(Infinite()),
     "a system without a floor": lambda: SYSTEMS["bm-head"],
     "no candidate": lambda: with_settings(SHIPPED, ["limit.count=0"]),
 }

@@ -9,13 +9,18 @@ import numpy as np
 import pytest
 
 from workbench.errors import InputError
+from workbench.measure.evaluation import evaluate
+from workbench.measure.questions import Question, QuestionSet
+from workbench.memory.index import MemoryIndex
 from workbench.systems.openclaw import SHIPPED
 from workbench.tables import Table, html_table
 from workbench.views.living.as_code import pipeline_code
 from workbench.views.widgets.prediction import Prediction
+from workbench.views.widgets.survival import SurvivalChart
 from workbench.views.widgets.threshold import ThresholdLab
 from workbench_plugins.engines.whose_fusion import Lists
 from workbench_plugins.engines.widget import FusionLab
+from workbench_plugins.explore.explorer import QuestionExplorer
 from workbench_plugins.reproduce.report_widget import ReportReader
 
 
@@ -92,6 +97,8 @@ WRONG: dict[str, Callable[[], object]] = {
     "no choice": lambda: Prediction("which?", []),
     "a choice twice": lambda: Prediction("which?", ["a", "a"]),
     "choices that are a text": lambda: Prediction("which?", "abc"),
+    "a prediction without a question": lambda: Prediction(None, ["a"]),  # type: ignore[arg-type]
+    "a number as choices": lambda: Prediction("which?", 7),  # type: ignore[arg-type]
     "no text": lambda: ReportReader(None),  # type: ignore[arg-type]
 }
 
@@ -101,6 +108,23 @@ def test_a_widget_of_wrong_facts_is_refused_in_one_sentence(name: str) -> None:
     with pytest.raises(InputError) as error:
         WRONG[name]()
     assert len(error.value.problem) < 120
+
+
+def test_a_widget_of_a_memory_is_refused_in_one_sentence_too(toy: MemoryIndex) -> None:
+    every = [Question(question=f"tea {n}", target="tea.md") for n in range(2)]
+    ([one], [two]) = (evaluate(QuestionSet(questions=every[:n]), [SHIPPED], toy) for n in (1, 2))
+    wrong: list[tuple[Callable[[], object], str]] = [
+        (lambda: ThresholdLab(one), "This is no evaluation"),  # type: ignore[arg-type]
+        (lambda: ThresholdLab([one, two]), "of different questions"),
+        (lambda: SurvivalChart(one, toy), "This is no evaluation"),  # type: ignore[arg-type]
+        (lambda: SurvivalChart([one, two], toy), "of different questions"),
+        (lambda: FusionLab(index=toy, question=7), "question cannot be 7"),  # type: ignore[arg-type]
+        (lambda: QuestionExplorer(toy, None), "question cannot be None"),  # type: ignore[arg-type]
+        (lambda: QuestionExplorer(toy, "tea", systems=["bm-head"]), "not two systems"),
+    ]
+    for make, problem in wrong:
+        with pytest.raises(InputError, match=problem):
+            make()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.contracts import Index
-from workbench.errors import InputError
+from workbench.errors import InputError, brief
 from workbench.measure.distributions import answered, distribution
 from workbench.measure.measures import HITS, Judged, Share, known_measure, means, values
 from workbench.measure.questions import Control, Question, QuestionSet
@@ -269,6 +269,19 @@ class Evaluations(list[Evaluation], Tabular):
     def observations(self) -> Table:
         """One row for each question and each control of each pipeline."""
         return tidy(QUESTIONS, (row for one in self for row in _questions(one)))
+
+
+def of_one_set(evaluations: Iterable[Evaluation]) -> list[Evaluation]:
+    """The evaluations as a list. Raises InputError if there is none, and if they are of other questions."""
+    some = list(evaluations) if isinstance(evaluations, Iterable) else []
+    if not some or not all(isinstance(one, Evaluation) for one in some):
+        raise InputError(f"This is no evaluation: {brief(evaluations)}.", "Pass the result of evaluate().")
+    asked = [
+        ([each.question for each in one.asked], [trace.question for trace in one.controls]) for one in some
+    ]
+    if any(one != asked[0] for one in asked):
+        raise InputError("The evaluations are of different questions.", "Evaluate all systems on one set.")
+    return some
 
 
 def _questions(evaluation: Evaluation) -> Iterable[list[Any]]:

@@ -12,7 +12,7 @@ from typing import Any
 import traitlets
 
 from workbench.contracts import Index
-from workbench.errors import InputError, WorkbenchError, unknown_name
+from workbench.errors import InputError, WorkbenchError, brief, unknown_name
 from workbench.memory.beside import Indexes
 from workbench.records import Candidate, Fate, Trace
 from workbench.retrieval.cutoff import MinScore
@@ -101,6 +101,8 @@ class ExplorerState(State):
         link: Link = True,
     ) -> None:
         check_open(index)
+        if isinstance(systems, str) or len(systems) != len(SIDES):
+            raise InputError(f"These are not two systems: {brief(systems)}.", "Give two names of systems.")
         left, right = systems
         super().__init__(question=question, target=target, left=left, right=right)
         self.indexes = index if isinstance(index, Indexes) else Indexes(index)

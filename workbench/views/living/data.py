@@ -155,7 +155,17 @@ def trace_data(trace: Trace, pipeline_data: Mapping[str, Any], chunks: Chunks) -
     return {name: value for name, value in found.items() if value} | {"rows": rows, "legs": legs}
 
 
+def unknown_reach(found: Reach | None) -> str:
+    """Why a leg of a system has no highest score; empty if it has one."""
+    if found is None:
+        return "also depends on the texts"
+    return "" if isfinite(found.score) else "is no finite number"
+
+
 def _reach(leg: str, every: Mapping[str, Reach | None]) -> dict[str, Any]:
     found = every.get(leg)
-    formula = "" if found is None or found.formula.text == f"{found.score:g}" else str(found.formula)
-    return {"leg": leg, "asked": leg in every, "score": found and found.score, "formula": formula}
+    if unknown := unknown_reach(found):
+        return {"leg": leg, "asked": leg in every, "unknown": unknown}
+    assert found
+    formula = "" if found.formula.text == f"{found.score:g}" else str(found.formula)
+    return {"leg": leg, "asked": True, "score": found.score, "formula": formula}

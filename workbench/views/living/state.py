@@ -99,6 +99,12 @@ class State(traitlets.HasTraits):
     spans = traitlets.Dict().tag(sync=True)
     value = traitlets.Any()
 
+    def __init__(self, **given: Any) -> None:
+        settings = [name for name in given if name in setting_names(type(self))]
+        super().__init__(**{name: value for name, value in given.items() if name not in settings})
+        for name in settings:
+            self._put(name, given[name])
+
     @property
     def sentence(self) -> str:
         """The content of the picture as a sentence."""
@@ -280,7 +286,7 @@ class State(traitlets.HasTraits):
         """The remedy for a value that is not allowed."""
         known, there = self.options.get(name), self.shown(name)
         if known is not None or there is not None:
-            every = [str(one) or "''" for one in (known or ["", *sorted(there or ())])]
+            every = [str(one) or "''" for one in (["", *sorted(there or ())] if known is None else known)]
             if len(listed := ", ".join(every)) <= LISTED:
                 return f"Choose one of: {listed}."
             nearest = get_close_matches(brief(value), every, 3, 0.0)

@@ -33,7 +33,8 @@ function hide(node, yes) {
 }
 
 // Numbers and words
-export const short = (value) => (Number.isFinite(value) ? general(value, 4) : "absent");
+const ENDS = new Map([[Infinity, "inf"], [-Infinity, "-inf"]]);
+export const short = (value) => (Number.isFinite(value) ? general(value, 4) : (ENDS.get(value) ?? "absent"));
 export const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 // Two numbers with as many decimals as it takes to tell them apart, three at least.
@@ -127,14 +128,15 @@ function outcomeWords(outcome, floor) {
 
 function reachWords(one, floor) {
   if (!one.asked) return `no ${one.leg} leg`;
-  if (one.score === null) return `${one.leg} leg alone: also depends on the texts`;
+  if (one.unknown) return `${one.leg} leg alone: ${one.unknown}`;
   const [score, least] = apart(one.score, floor);
   const verdict = one.score >= floor ? `≥ ${least}` : `< ${least}, out of reach`;
   return `${one.leg} leg alone: at most ${one.formula ? `${one.formula} = ` : ""}${score} ${verdict}`;
 }
 
 function reachSentences(reaches, floor) {
-  if (reaches.every((one) => one.asked && one.score === null)) return ["What one leg alone can reach also depends on the texts."];
+  const [{ unknown }] = reaches;
+  if (unknown && reaches.every((one) => one.asked && one.unknown === unknown)) return [`What one leg alone can reach ${unknown}.`];
   return reaches.map((one) => `${sentenceCase(reachWords(one, floor))}.`);
 }
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import traitlets
 from rich.text import Text
 
-from workbench.errors import InputError
+from workbench.errors import InputError, brief
 from workbench.tables import Table
 from workbench.views.living.notebook import Widget
 from workbench.views.living.state import RefusedError, setting
@@ -37,14 +37,13 @@ class Prediction(Widget):
 
     def __init__(self, question: str, choices: Sequence[str]) -> None:
         super().__init__()
-        offered = () if isinstance(choices, str) else tuple(choices)
-        if (
-            not offered
-            or len(set(offered)) < len(offered)
-            or not all(isinstance(one, str) for one in offered)
-        ):
+        if not isinstance(question, str) or not question.strip():
+            raise InputError(f"This is no question: {brief(question)}.", "Give a text.")
+        offered = choices if isinstance(choices, list | tuple) else ()
+        texts = {one for one in offered if isinstance(one, str)}
+        if not texts or len(texts) < len(offered):
             raise InputError(
-                f"These are no choices: {choices!r}.",
+                f"These are no choices: {brief(choices)}.",
                 "Give texts that differ, such as ['keyword', 'vector'].",
             )
         self._question = question

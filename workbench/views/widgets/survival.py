@@ -9,8 +9,7 @@ import traitlets
 
 from workbench import figures
 from workbench.contracts import Index
-from workbench.errors import InputError
-from workbench.measure.evaluation import Evaluation
+from workbench.measure.evaluation import Evaluation, of_one_set
 from workbench.measure.missed import Survival, SurvivalStep, survivals
 from workbench.records import Trace
 from workbench.tables import Table
@@ -49,8 +48,7 @@ class SurvivalChart(Widget):
     system = setting(traitlets.Unicode())
 
     def __init__(self, evaluations: Sequence[Evaluation], index: Index, link: Link = True) -> None:
-        if not evaluations or not all(isinstance(one, Evaluation) for one in evaluations):
-            raise InputError("The survival chart got no evaluation.", "Pass the result of evaluate().")
+        evaluations = of_one_set(evaluations)
         super().__init__(systems=[one.pipeline.name for one in evaluations[:2]])
         self._by_system = {one.pipeline.name: one for one in evaluations}
         self._all = {one.system: one for one in survivals(evaluations, index)}

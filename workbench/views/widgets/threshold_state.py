@@ -16,7 +16,7 @@ import numpy as np
 import traitlets
 
 from workbench.errors import InputError
-from workbench.measure.evaluation import Evaluation, evaluate
+from workbench.measure.evaluation import Evaluation, evaluate, of_one_set
 from workbench.measure.questions import Control as Unanswerable
 from workbench.measure.questions import QuestionSet
 from workbench.measure.reach import Reach, reaches
@@ -25,7 +25,7 @@ from workbench.records import Chunk, Trace
 from workbench.retrieval.settings import as_settings, with_values
 from workbench.tables import Table, apart
 from workbench.views.living.as_code import number_text, pipeline_code
-from workbench.views.living.data import LEGS, Axis, Judged, axis_of, floor_name, lab_data
+from workbench.views.living.data import LEGS, Axis, Judged, axis_of, floor_name, lab_data, unknown_reach
 from workbench.views.living.selection import Link, Selection
 from workbench.views.living.state import RefusedError, State, setting
 
@@ -45,8 +45,9 @@ def reach_words(leg: str, reaches: Reaches, min_score: float) -> str:
     if leg not in reaches:
         return f"no {leg} leg"
     reach = reaches[leg]
-    if reach is None:
-        return f"{leg} leg alone: also depends on the texts"
+    if unknown := unknown_reach(reach):
+        return f"{leg} leg alone: {unknown}"
+    assert reach
     score, least = apart(reach.score, min_score)
     computation = "" if reach.formula.text == f"{reach.score:g}" else f"{reach.formula} = "
     verdict = f"≥ {least}" if reach.score >= min_score else f"< {least}, out of reach"
@@ -67,8 +68,7 @@ class ThresholdState(State):
     chunk = setting(traitlets.Unicode())
 
     def __init__(self, evaluations: Sequence[Evaluation], link: Link = True) -> None:
-        if not evaluations or not all(isinstance(one, Evaluation) for one in evaluations):
-            raise InputError("The threshold lab got no evaluation.", "Pass the result of evaluate().")
+        evaluations = of_one_set(evaluations)
         first = evaluations[0]
         floor = scores(first)
         axis = score_axis(floor)
@@ -270,8 +270,9 @@ def _first_missed(evaluation: Evaluation) -> str:
 
 def _reach_sentences(reaches: Reaches, floor: float) -> list[str]:
     """What one leg alone can reach; one sentence where the stages say for no leg."""
-    if all(reaches.get(leg, True) is None for leg in LEGS):
-        return ["What one leg alone can reach also depends on the texts."]
+    unknown = {unknown_reach(reaches[leg]) if leg in reaches else "" for leg in LEGS}
+    if len(unknown) == 1 and (why := unknown.pop()):
+        return [f"What one leg alone can reach {why}."]
     return [f"{reach_words(leg, reaches, floor).capitalize()}." for leg in LEGS]
 
 
