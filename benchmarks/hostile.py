@@ -18,17 +18,18 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from benchmarks.watching import REACHED, watched
 from tests.security.forged_stores import DECOY, DECOY_NAME
 from tests.security.hostile_stores import ATTACKS, numbered
+from workbench.memory import guard
 
 COUNT = 300
 MOST_SECONDS, MOST_MEGABYTES = 10.0, 1_000.0
 CODES = (0, 1, 2, 3, 4, 10, 11, 12)
 
 
-REACHED = "REACHED FROM A STORE:"
 NEVER = ("Traceback", "Warning", "\x1b", "\u202e", "root:x:0", DECOY, REACHED)
 """What no command prints: our own errors, escapes, and what is in a file outside of the store."""
 
@@ -36,7 +37,7 @@ NEVER = ("Traceback", "Warning", "\x1b", "\u202e", "root:x:0", DECOY, REACHED)
 class Ended(NamedTuple):
     """How a command ended: seconds by the clock, which other work of the machine lengthens, and of CPU.
 
-    `megabytes` is its peak memory beyond that of this process.
+    `megabytes` is its peak memory beyond that of this process, or the peak of its reader beyond that.
     """
 
     code: int
@@ -62,7 +63,8 @@ def ended(command: Sequence[str], log: Path, most: float = 3 * MOST_SECONDS) -> 
     began, before = time.monotonic(), resident()
     child = os.fork()
     if child == 0:
-        with log.open("wb") as out:
+        log.unlink(missing_ok=True)
+        with log.open("ab") as out:
             os.dup2(out.fileno(), 1)
             os.dup2(out.fileno(), 2)
         files = (io.FileIO(number, "w", closefd=False) for number in (1, 2))
@@ -70,7 +72,8 @@ def ended(command: Sequence[str], log: Path, most: float = 3 * MOST_SECONDS) -> 
             io.TextIOWrapper(one, encoding="utf-8", write_through=True) for one in files
         )
         sys.argv = ["workbench", *command]
-        watched(log.parent)
+        watched(log)
+        guard.START = watching_reader(log)
         code = 70
         try:
             cli.main()
@@ -94,21 +97,10 @@ def ended(command: Sequence[str], log: Path, most: float = 3 * MOST_SECONDS) -> 
     return Ended(os.waitstatus_to_exitcode(status), seconds, cpu, used.ru_maxrss / 1024 - before, told)
 
 
-def watched(home: Path) -> None:
-    """Prints what this process opens elsewhere than below `home`, the workbench and Python, from now on."""
-    here = Path(__file__).parent.parent
-    ours = (home, here, here.resolve(), sys.prefix, sys.base_prefix, "/proc", "/usr", "/lib", "/sys", "/dev")
-    known = tuple(map(str, ours))
-
-    def look(event: str, given: tuple[Any, ...]) -> None:
-        if event == "socket.connect":
-            os.write(2, f"{REACHED} {given[1]}\n".encode())
-        if event == "open" and isinstance(given[0], str | bytes):
-            path = os.path.abspath(os.fsdecode(given[0]))
-            if not path.startswith(known) and "/" in os.fsdecode(given[0]):
-                os.write(2, f"{REACHED} {path!r}\n".encode())
-
-    sys.addaudithook(look)
+def watching_reader(log: Path) -> str:
+    """What the process of a reader runs, so that it writes to the log what it opens."""
+    watching = f"from benchmarks.watching import watched; watched({str(log)!r})"
+    return f"import sys; sys.path[:] = sys.argv[4:]; {watching}; {guard.START}"
 
 
 def resident() -> float:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
-import signal
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import apsw
 import pytest
 
-from benchmarks.hostile import commands, ended, prepared
+from benchmarks.hostile import commands, ended, prepared, watching_reader
+from benchmarks.watching import REACHED
 from tests.commands import Run
-from tests.security.forged_stores import DECOY, decoy, nested
+from tests.security import readers
+from tests.security.forged_stores import DECOY, decoy
 from tests.security.hostile_stores import ATTACKS, KINDS, numbered, sound
 from workbench.errors import InputError
 from workbench.memory import guard
 from workbench.memory.guard import bounded_memory, check_plain, guarded, read_apart
+from workbench_plugins.doctor import store_snapshot
 from workbench_plugins.doctor.faults import facts
 from workbench_plugins.doctor.store_snapshot import read_store
 
@@ -63,26 +65,59 @@ def test_a_hostile_store_ends_in_one_sentence(
         assert got.problem == "", (kind, command, got)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the reader is a process of its own on Linux alone")
+@pytest.mark.parametrize(
+    ("read", "error", "words"),
+    [
+        (readers.computes, InputError, "takes too long to read"),
+        (readers.waits, InputError, "takes too long to read"),
+        (readers.crashes, InputError, r"its reader stopped \(SIGSEGV\)"),
+        (readers.raises, InputError, "cannot be read: boom\\.\n  Close it"),
+        (readers.is_wrong, RuntimeError, "AssertionError: ours"),
+    ],
+)
 def test_a_reader_that_hangs_or_crashes_ends_in_a_sentence(
+    tmp_path: Path,
+    read: guard.Reader,
+    error: type[Exception],
+    words: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if "too long" in words:
+        monkeypatch.setattr(guard, "LEAST_SECONDS", 0.5)
+    (tmp_path / "file").write_bytes(b"x")
+    with pytest.raises(error, match=words):
+        read_apart(tmp_path / "file", "Close it.", read)
+
+
+def test_a_reader_has_no_key_and_imports_nothing_from_the_current_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guard, "LEAST_SECONDS", 0.5)
-    (tmp_path / "file").write_bytes(b"x")
+    for name in ("sitecustomize", "json", "numpy", "workbench"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(66)\n")
+    (tmp_path / "file é").write_bytes(b"x")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-user")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    told = json.loads(read_apart(Path("file é"), "x", readers.tells))
+    assert told == {"read": "x", "variables": sorted({*guard.KEPT, *guard.ONE_THREAD} & {*told["variables"]})}
 
-    def endless() -> None:
-        hash(nested(60))  # looks at no clock and at no signal
 
-    with pytest.raises(InputError, match="takes too long to read"):
-        read_apart(tmp_path / "file", "x", endless)
-    with pytest.raises(InputError, match="takes too long to read"):
-        read_apart(tmp_path / "file", "x", lambda: time.sleep(600))
-    with pytest.raises(InputError, match=r"its reader stopped \(SIGSEGV\)"):
-        read_apart(tmp_path / "file", "x", lambda: os.kill(os.getpid(), signal.SIGSEGV))
-    with pytest.raises(InputError, match="cannot be read: boom"):
-        read_apart(tmp_path / "file", "x", _boom)
-    assert read_apart(tmp_path / "file", "x", lambda: {"a": 1}) == {"a": 1}
-    assert read_apart(tmp_path / "file", "x", lambda: None) is None
+def test_what_a_reader_opens_outside_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("file", "outside"):
+        (tmp_path / name).write_bytes(b"x")
+    (tmp_path / "home").mkdir()
+    log = tmp_path / "home" / "log"
+    monkeypatch.setattr(guard, "START", watching_reader(log))
+    read_apart(tmp_path / "file", "x", readers.looks_around)
+    assert f"{REACHED} {str(tmp_path / 'outside')!r}" in log.read_text(encoding="utf-8")
+
+
+def test_a_store_is_the_same_from_process_to_process(tmp_path: Path) -> None:
+    for kind in KINDS:
+        store = sound(kind, tmp_path / kind)
+        here, there = (read(store) for read in (store_snapshot._found, read_store))
+        for name, value in vars(here).items():
+            assert repr(getattr(there, name)) == repr([] if value == () else value), (kind, name)
 
 
 @pytest.mark.parametrize("end", ["-wal", "-journal", "-shm", ".lock", ".words"])
@@ -105,10 +140,6 @@ def test_no_link_beside_an_index_is_written_through_and_a_rebuild_mends_it(
         return
     assert again.code == 0, again
     assert run(*asked).code == 0
-
-
-def _boom() -> None:
-    raise SystemError("boom")
 
 
 def test_what_is_no_plain_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:

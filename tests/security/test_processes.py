@@ -60,7 +60,7 @@ def test_jupyterlab_reads_no_settings_from_the_current_folder(
 
 STARTERS = {
     "workbench/cli/lab.py": "`serve`, with a safe path",
-    "workbench/memory/guard.py": "a fork that reads a foreign store, which starts no other program",
+    "workbench/memory/guard.py": "the reader of a foreign store, with a safe path and without keys",
     "workbench_plugins/cases/released/installing.py": "installers, in the cache or isolated",
     "workbench_plugins/cases/released/basic_memory.py": "the release, in a home of its own, with a safe path",
     "workbench_plugins/cases/released/openclaw_gateway.py": "the release, in a folder of its own",

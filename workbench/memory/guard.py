@@ -2,32 +2,30 @@
 
 Such a store is data: a reader takes plain files alone, a bounded time and a bounded memory, and gives one
 sentence for whatever is wrong with it. A header that speaks of a billion vectors, a pickle of 13 bytes that
-asks for four gigabytes, and a named pipe in place of a file are each such a sentence. On Linux the reader is
-a process of its own: a pickle whose keys take a year to hash, or a crash in a library, ends that process.
+asks for four gigabytes, and a named pipe in place of a file are each such a sentence. The reader is a process
+of its own: a pickle whose keys take a year to hash, or a crash in a library, ends that process.
 """
 
 from __future__ import annotations
 
-import faulthandler
-import multiprocessing
+import json
 import os
 import pickle
 import signal
 import stat
 import struct
+import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from multiprocessing.connection import Connection
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
 
 import apsw
 
 from workbench.errors import InputError
 
-Found = TypeVar("Found")
+Reader = Callable[[Path], Iterable[bytes]]
 
 LEAST_BYTES = 500_000_000
 BYTES_A_BYTE = 4
@@ -40,6 +38,17 @@ LONGEST_VALUE = 100_000_000
 """Bytes of one value in a SQLite file."""
 MOST_FILES = 20_000
 
+START = (
+    "import sys; sys.path[:] = sys.argv[4:]; "
+    "from workbench.memory.guard import answer; from {module} import {name}; answer({name})"
+)
+"""What the reader's process runs. Nothing of the current folder or of the variables is imported before."""
+REFUSED = 2
+"""Its exit code when something is wrong with the store: its last words are the problem and the remedy."""
+KEPT = ("HOME", "WORKBENCH_HOME", "XDG_CACHE_HOME", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH")
+"""The variables that it is given: where indexes are, how names of files are written, Python's libraries."""
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
 WRONG = (
     ArithmeticError, AttributeError, BufferError, EOFError, ImportError, LookupError, MemoryError, OSError,
     RuntimeError, SystemError, TypeError, ValueError, apsw.Error, pickle.PickleError, struct.error,
@@ -47,66 +56,54 @@ WRONG = (
 """What the content of a foreign file makes a reader raise."""
 
 
-def read_apart(path: Path, remedy: str, read: Callable[[], Found]) -> Found:
-    """What `read` makes of a store, within the bounds. The result is copied from process to process.
+def read_apart(path: Path, remedy: str, read: Reader) -> bytes:
+    """What a function of a module makes of a store in a Python process of its own, within the bounds.
 
-    Elsewhere than on Linux it is read in this process, where the time of queries alone is bounded. Do not
-    call it while other threads multiply matrices: after the fork, the OpenBLAS of NumPy 2.4.6 can leave
-    them waiting. Raises InputError, with the remedy, for whatever is wrong with the store.
+    That process takes over no thread and no lock of this one, imports from where this one does, and is given
+    the variables in `KEPT` alone. Linux bounds its memory, its seconds of CPU and the waiting for it; macOS
+    does not count the memory. Raises InputError, with the remedy, for whatever is wrong with the store, and
+    RuntimeError for an error of the reader's own.
     """
-    if sys.platform != "linux":
-        with guarded(path, remedy):
-            return read()
     with guarded(path, remedy):
         seconds = seconds_for(check_plain(path))
-    processes = multiprocessing.get_context("fork")
-    here, there = processes.Pipe(duplex=False)
-    reader = processes.Process(target=_send, args=(there, seconds, lambda: _outcome(path, remedy, read)))
-    reader.start()
-    there.close()
+    code = START.format(module=read.__module__, name=read.__name__)
+    given = [str(path), remedy, str(seconds), *map(os.path.abspath, filter(None, sys.path))]
+    variables = ONE_THREAD | {name: os.environ[name] for name in KEPT if name in os.environ}
+    late = InputError(f"The store {path} takes too long to read.", remedy)
     try:
-        found, error = here.recv() if here.poll(WAITS * seconds) else (None, None)
-    except EOFError:
-        found, error = None, None
-        reader.join()
-    finally:
-        reader.kill()
-        reader.join()
-        here.close()
-    if error is not None:
-        raise error
-    if found is None:
-        raise InputError(f"The store {path} {_ended(reader.exitcode)}.", remedy)
-    value: Found = found[0]
-    return value
+        done = subprocess.run(
+            [sys.executable, "-I", "-c", code, *given],
+            env=variables, stdin=subprocess.DEVNULL, capture_output=True, timeout=WAITS * seconds,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise late from None
+    if done.returncode in (-signal.SIGKILL, -signal.SIGXCPU):
+        raise late
+    if done.returncode < 0:
+        ended = signal.Signals(-done.returncode).name
+        raise InputError(f"The store {path} cannot be read: its reader stopped ({ended}).", remedy)
+    if done.returncode == REFUSED:
+        raise InputError(*json.loads(done.stderr.splitlines()[-1]))
+    if done.returncode:
+        raise RuntimeError(f"The reader of a store failed:\n{done.stderr.decode(errors='replace')}")
+    return done.stdout
 
 
-def _send(there: Connection, seconds: float, outcome: Callable[[], Any]) -> None:
-    """The reader's process: sends what it has read, or the error."""
-    import resource
+def answer(read: Reader) -> None:
+    """The reader's process: prints what it has read, or the problem and its remedy."""
+    path, remedy, seconds = sys.argv[1:4]
+    with suppress(ImportError):
+        import resource
 
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # neither Ctrl-C nor a crash prints a word
-    faulthandler.disable()
-    most = int(seconds) + 1
-    resource.setrlimit(resource.RLIMIT_CPU, (most, most))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    there.send_bytes(outcome())
-
-
-def _outcome(path: Path, remedy: str, read: Callable[[], Any]) -> bytes:
-    """What has been read in a list, and the error: one of both is None."""
+        most = int(time.process_time() + float(seconds)) + 1
+        resource.setrlimit(resource.RLIMIT_CPU, (most, most))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
-        with guarded(path, remedy):
-            return pickle.dumps(([read()], None))
-    except Exception as error:  # raised again where the store was asked for
-        return pickle.dumps((None, error))
-
-
-def _ended(code: int | None) -> str:
-    """How the reader's process ended, if it has sent nothing."""
-    if code in (None, -signal.SIGKILL, -signal.SIGXCPU):
-        return "takes too long to read"
-    return f"cannot be read: its reader stopped ({signal.Signals(-code).name if code and code < 0 else code})"
+        with guarded(Path(path), remedy):
+            sys.stdout.buffer.writelines(read(Path(path)))
+    except InputError as error:
+        sys.stderr.write(json.dumps([error.problem, error.remedy]))
+        sys.exit(REFUSED)
 
 
 @contextmanager

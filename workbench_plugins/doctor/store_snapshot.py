@@ -13,7 +13,7 @@ import shlex
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
 from types import MappingProxyType
@@ -25,9 +25,10 @@ import sqlite_vec
 from numpy.typing import NDArray
 
 from workbench.errors import InputError
+from workbench.memory.choices import is_default_path
 from workbench.memory.embedding.local import unit
 from workbench.memory.files import SOURCE, FileRules, open_named
-from workbench.memory.guard import bound_queries, check_tables, read_apart
+from workbench.memory.guard import bound_queries, check_tables, guarded, read_apart
 from workbench.memory.index_files import default_index_path
 from workbench.memory.sources import is_sound, whole_characters
 from workbench.memory.store.contract import rebuild_command
@@ -88,9 +89,12 @@ def read_store(path: Path) -> StoreSnapshot:
     """The content of a store's file or folder. Raises InputError for one of no known kind."""
     if not path.exists():
         raise InputError(f"There is no index at {path}.", "Make one: workbench index FOLDER")
-    readers = FOLDERS if path.is_dir() else FILES
     remedy = "Close the program that uses it, or update the workbench."
-    found = read_apart(path, remedy, lambda: _found(path, readers))
+    if is_default_path(path):
+        with guarded(path, remedy):
+            found = _found(path)
+    else:
+        found = _unpacked(read_apart(path, remedy, packed))
     if found is None:
         raise InputError(
             f"{path} is no store that the doctor knows.",
@@ -100,11 +104,46 @@ def read_store(path: Path) -> StoreSnapshot:
     return found
 
 
-def _found(path: Path, readers: Iterable[Callable[[Path], StoreSnapshot | None]]) -> StoreSnapshot | None:
+def _found(path: Path) -> StoreSnapshot | None:
+    readers = FOLDERS if path.is_dir() else FILES
     with np.errstate(all="ignore"):  # a vector can have any numbers
         found = next((snapshot for read in readers if (snapshot := read(path)) is not None), None)
     unread = [] if found is None or path.is_dir() else log_problems(path)
     return replace(found, problems=[*found.problems, *unread]) if found else None
+
+
+def packed(path: Path) -> Iterator[bytes]:
+    """What a store holds as a line of JSON, and after it the float32 of its vectors; nothing for no store."""
+    found = _found(path)
+    if found is None:
+        return
+    plain = vars(found) | {
+        "vectors": [one.size for one in found.vectors],
+        "folder": str(found.folder or ""),
+        "rules": found.rules and asdict(found.rules),
+    }
+    yield json.dumps(plain).encode() + b"\n"
+    yield from (one.tobytes() for one in found.vectors)
+
+
+def _unpacked(content: bytes) -> StoreSnapshot | None:
+    """The snapshot that `packed` has written, its rows and sizes checked again."""
+    if not content:
+        return None
+    line = content[: content.index(b"\n") + 1]
+    plain = json.loads(line)
+    numbers = np.frombuffer(content, np.float32, offset=len(line))
+    *vectors, more = np.split(numbers, np.cumsum(plain.pop("vectors"), dtype=int))
+    if more.size:
+        raise ValueError("there are more numbers than the vectors have")
+    rows = zip(*(plain.pop(name) for name in ("ids", "paths", "texts")), vectors, strict=True)
+    plain["folder"] = Path(plain["folder"]) if plain["folder"] else None
+    plain["rules"] = plain["rules"] and _rules(plain["rules"])
+    return _snapshot(rows=rows, **plain)
+
+
+def _rules(plain: Mapping[str, Any]) -> FileRules:
+    return FileRules(**{**plain, "heads": tuple(plain["heads"])})
 
 
 def is_store(folder: Path) -> bool:
@@ -259,7 +298,7 @@ def ours(db: apsw.Connection, name: str) -> StoreSnapshot:
         hashes=_texts(_rows(db, "SELECT path, hash FROM documents WHERE source = ?", SOURCE)),
         folder=folder,
         says_folder=str(known.get("folder") or ""),
-        rules=FileRules(**{**rules, "heads": tuple(rules["heads"])}) if rules else FileRules(),
+        rules=_rules(rules) if rules else FileRules(),
         shares=[one.read_share for one in chunks],
         problems=[*broken, *(f"{location} has another text than it was made with" for location in changed)],
         checksums=db.reserve_bytes("main") == CHECKSUM_BYTES,
