@@ -16,13 +16,17 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
+from benchmarks.hostile import watching_reader
 from tests import world
 from tests.commands import Run
 from tests.fault_server import KEY, Server, serving
+from tests.lab.doctor import stores
+from tests.lab.doctor.stores import Row
 from tests.milvus import fresh_name
 from tests.openclaw_store import FORMS, OpenClaw
 from tests.postgres import fresh_schema
 from workbench.errors import InputError
+from workbench.memory import guard
 from workbench.memory.embedding.named import embedder_named
 from workbench.memory.opening import open_index
 from workbench.memory.options import Options
@@ -60,6 +64,10 @@ class Given(NamedTuple):
     def index(self) -> Path:
         return self.folder / "index.sqlite"
 
+    @property
+    def log(self) -> Path:
+        return self.folder / "home" / "log"
+
     def write(self, name: str, data: Any) -> Path:
         file = self.folder / name
         file.write_text(json.dumps(data), encoding="utf-8")
@@ -86,7 +94,10 @@ def here(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> Giv
     (secret / "memory").mkdir(parents=True)
     (secret / "memory" / "diary.md").write_text("Nobody reads this.\n", encoding="utf-8")
     (secret / "openclaw.json").write_text("{}", encoding="utf-8")
-    return Given(tmp_path, server.url, secret)
+    given = Given(tmp_path, server.url, secret)
+    given.log.parent.mkdir()
+    monkeypatch.setattr(guard, "START", watching_reader(given.log))
+    return given
 
 
 def configured(here: Given, **search: Any) -> list[object]:
@@ -195,6 +206,158 @@ ATTACKS: dict[str, Callable[[Given], list[object]]] = {
 }  # fmt: skip
 
 
+def odd_names(here: Given) -> list[str]:
+    """The ways to name the folder that nobody reads, and the address that gets nothing."""
+    home = f"~/{SECRET}/memory/diary.md"
+    return [str(here.secret), home, f"file://{here.secret}/memory/diary.md", rf"\\host\{SECRET}", here.url]
+
+
+def told_by_a_config(here: Given, name: str) -> list[object]:
+    more = {"env": {"vars": {"http_proxy": here.url, "HTTPS_PROXY": here.url, "OPENAI_BASE_URL": here.url}}}
+    more |= {"$include": name, "http_proxy": here.url, "proxy": {"url": here.url}}
+    file = configured(here, provider="none", store={"path": name})[1]
+    assert isinstance(file, Path)
+    here.write("openclaw.json", json.loads(file.read_text(encoding="utf-8")) | more)
+    return asked(here, "-s", file)
+
+
+def told_by_questions(here: Given, name: str) -> list[object]:
+    rows = [{"question": name, "target": "memory/tea.md"}]
+    file = here.write("q.yaml", {"questions": rows, "controls": [{"question": f"{name} too"}]})
+    return ["evaluate", *asked(here)[2:], "-q", file, "-s", "am-150"]
+
+
+def told_by_a_target(here: Given, name: str) -> list[object]:
+    file = here.write("q.yaml", {"questions": [{"question": "tea", "target": name}], "model": name})
+    return ["evaluate", *asked(here)[2:], "-q", file, "-s", "am-150"]
+
+
+def answers_with(here: Given, name: str) -> Path:
+    results = [{"id": name, "score": 0.5, "url": name, "model": "openai/m"}]
+    rows = {"id": "a", "question": "tea", "results": results, "model": "openai/m", "base_url": name}
+    return here.write("run.jsonl", rows)
+
+
+def told_by_saved_answers(here: Given, name: str) -> list[object]:
+    questions = {"questions": [{"question": "tea", "target": "memory/tea.md"}]}
+    given = ["-q", here.write("q.yaml", questions), "-s", "am-150", "--against", answers_with(here, name)]
+    return ["runs", "gate", *asked(here)[2:], *given]
+
+
+def told_by_labels(here: Given, name: str) -> list[object]:
+    (here.folder / "qrels.txt").write_text(f"a 0 {name} 1\n", encoding="utf-8")
+    given = ["--qrels", here.folder / "qrels.txt", *asked(here)[2:]]
+    return ["runs", "blame", answers_with(here, name), *given]
+
+
+def told_by_spans(here: Given, name: str) -> list[object]:
+    values = {"openinference.span.kind": "RETRIEVER", "input.value": "tea", "url.full": here.url}
+    values |= {"retrieval.documents.0.document.id": name, "llm.api_base": here.url}
+    attributes = [{"key": key, "value": {"stringValue": value}} for key, value in values.items()]
+    span = {"spanId": name, "attributes": attributes, "links": [{"url": here.url}], "model": "openai/m"}
+    return ["runs", "traces", here.write("spans.json", [span]), "-o", here.folder / "runs"]
+
+
+def told_by_a_collection(here: Given, name: str) -> list[object]:
+    said = {"speaker": "A", "dia_id": "D1:1", "text": name, "img_url": [name]}
+    spoken = {"speaker_a": "A", "speaker_b": "B", "session_1": [said]}
+    spoken["session_1_date_time"] = "1:56 pm on 8 May, 2023"
+    asked = {"question": name, "answer": name, "evidence": ["D1:1"], "category": 1}
+    file = here.write("l.json", [{"sample_id": "a", "conversation": spoken, "qa": [asked]}])
+    return ["runs", "convert", file, "--from", "locomo", "-o", here.folder / "converted"]
+
+
+def told_by_a_note(here: Given, name: str) -> list[object]:
+    text = f"---\nmodel: {name}\n---\n![[{name}]] ![a]({name}) <img src={name}>"
+    world.write(here.memory, {"memory/tea.md": text})
+    return ["index", here.memory, "--index", here.index]
+
+
+def told_by_a_transcript(here: Given, name: str) -> list[object]:
+    (here.folder / "sessions").mkdir()
+    content = [{"type": "text", "text": name}, {"type": "image", "path": name, "url": name}]
+    row = {"type": "message", "message": {"role": "user", "content": content}, "cwd": name}
+    here.write("sessions/s.jsonl", row)
+    return ["index", world.write(here.memory), "--index", here.index, "--sessions", here.folder / "sessions"]
+
+
+def told_by_a_store(here: Given, name: str) -> list[object]:
+    file = stores.basic_memory([Row("tea.md", "Tea.", None)], Path(name), here.folder)
+    with sqlite3.connect(file) as db:
+        db.execute("UPDATE search_vector_chunks SET embedding_model = ?", (name,))
+    db.close()
+    return ["doctor", file]
+
+
+def told_by_an_exported_test(here: Given, name: str) -> list[object]:
+    file = case_with(here)
+    case = yaml.safe_load(file.read_text(encoding="utf-8")) | {"title": name, "references": [name]}
+    file.write_text(yaml.safe_dump(case), encoding="utf-8")
+    return ["case", "export", file, here.folder / "exported", "--to", "pytest"]
+
+
+def told_by_a_notebook(here: Given, name: str) -> list[object]:
+    told = {"kernelspec": {"name": name, "argv": [name]}, "workbench": {"memory": name, "model": "openai/m"}}
+    note = {"cells": [], "metadata": told | {"widgets": {"state": name}}, "nbformat": 4, "nbformat_minor": 5}
+    world.write(here.memory)
+    (here.memory / "a.ipynb").write_text(json.dumps(note), encoding="utf-8")
+    return ["index", here.memory, "--index", here.index]
+
+
+TOLD = (
+    *(told_by_a_config, told_by_questions, told_by_a_target, told_by_saved_answers, told_by_labels),
+    *(told_by_spans, told_by_a_collection, told_by_a_note, told_by_a_transcript, told_by_a_store),
+    *(told_by_an_exported_test, told_by_a_notebook),
+)
+"""Commands for files in which an address, a model or a path is only words, in each of `odd_names`."""
+
+
+@pytest.mark.parametrize("form", range(5), ids=["folder", "home", "file", "share", "address"])
+@pytest.mark.parametrize("told", TOLD, ids=lambda one: one.__name__)
+def test_what_is_only_words_in_a_file_is_not_read_and_gets_nothing(
+    run: Run,
+    here: Given,
+    server: Server,
+    told: Callable[[Given, str], list[object]],
+    form: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HOME", str(here.folder))
+    outcome = watched(run, server, here.log, told(here, odd_names(here)[form]))
+    assert (server.requests, opened) == ([], [])
+    assert outcome.code in (0, 1, 2), outcome
+    assert KEY not in outcome.out + outcome.err
+    assert "Nobody reads this" not in outcome.out + outcome.err
+
+
+@pytest.mark.parametrize("key", ["workspace", "extraPaths"])
+@pytest.mark.parametrize("form", range(4), ids=["folder", "home", "file", "share"])
+def test_a_folder_of_a_configuration_is_asked_for_in_every_form(
+    run: Run, here: Given, server: Server, key: str, form: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(here.folder))
+    name = odd_names(here)[form]
+    given = configured(here, **{key: name if key == "workspace" else [name]})
+    more = [world.write(here.memory)] if key == "extraPaths" else []
+    outcome = watched(run, server, here.log, [*given, "index", *more])
+    assert (server.requests, opened, outcome.code, outcome.out) == ([], [], 2, "")
+    assert "you have not named" in outcome.err
+
+
+def watched(run: Run, server: Server, log: Path, command: list[object]) -> Any:
+    """How a command ends, with what it and its readers open in the folder that nobody reads in `opened`."""
+    global watching
+    log.write_text("", encoding="utf-8")
+    server.requests.clear()
+    opened.clear()
+    watching = True
+    try:
+        return run(*command)
+    finally:
+        watching = False
+        opened.extend(one for one in log.read_text(encoding="utf-8").splitlines() if SECRET in one)
+
+
 REASONS = (
     *("you have not named", "you have not used with it", "is the name of a file", "of a case names a file"),
     *("leads out of its own folder", "was made for the m"),
@@ -205,15 +368,7 @@ REASONS = (
 def test_what_only_a_file_names_is_not_read_and_gets_nothing(
     run: Run, here: Given, server: Server, attack: str
 ) -> None:
-    global watching
-    command = ATTACKS[attack](here)
-    server.requests.clear()
-    opened.clear()
-    watching = True
-    try:
-        outcome = run(*command)
-    finally:
-        watching = False
+    outcome = watched(run, server, here.log, ATTACKS[attack](here))
     assert (server.requests, opened) == ([], [])
     assert outcome.code in (1, 2), outcome
     assert KEY not in outcome.out + outcome.err
