@@ -62,6 +62,7 @@ class ThisWorkbench(Subject):
             hashes = [passage.hash for passage in passages]
             store.remember(settings, "passage", dict(zip(hashes, cached, strict=True)))
             store.replace(document, passages, cached)
+        store.list_words()
         store.settle()
         self.index = MemoryIndex(store, embedder)
 

@@ -60,6 +60,13 @@ class Instances(NamedTuple):
     offsets: Rows
 
 
+class Having(NamedTuple):
+    """The rows that contain a phrase, ascending, and how often each does."""
+
+    rows: Rows
+    counts: NDArray[np.int32]
+
+
 class PostingsSource(ABC):
     """What a full-text table of one column says about itself. Ask it within one state of the store."""
 
@@ -72,8 +79,8 @@ class PostingsSource(ABC):
         """The length of every row. Raises NoPostingsError if the table does not keep lengths."""
 
     @abstractmethod
-    def rows_with(self, term: str) -> Rows:
-        """The row of each instance of a term, ascending. Raises NoPostingsError for too many instances."""
+    def having(self, term: str) -> Having:
+        """The rows that contain a term. Raises NoPostingsError for too many instances."""
 
     @abstractmethod
     def instances(self, term: str) -> Instances:
@@ -144,12 +151,12 @@ class Collection:
         ordinals[rows] = np.arange(rows.size)
         return ordinals
 
-    def postings(self, rows: Rows) -> Postings:
-        """The postings of a phrase from the row of each instance, ascending."""
-        having, counts = each_once(rows)
-        if having.size and not 0 <= having[-1] < self._ordinals.size:
+    def postings(self, having: Having) -> Postings:
+        """The postings of a phrase from the rows that contain it."""
+        rows, counts = having
+        if rows.size and not 0 <= rows[-1] < self._ordinals.size:
             raise NoPostingsError(WITHOUT_LENGTH)
-        ordinals = self._ordinals[having]
+        ordinals = self._ordinals[rows]
         if ordinals.size and ordinals.min() < 0:
             raise NoPostingsError(WITHOUT_LENGTH)
         weights = self.weights(ordinals, counts, self._fts5_norms, K1)
@@ -168,12 +175,12 @@ class Collection:
         return weights
 
 
-def each_once(rows: Rows) -> tuple[Rows, NDArray[np.int32]]:
+def each_once(rows: Rows) -> Having:
     """Each of the ascending rows once, and how often it is among them."""
     begins = np.ones(rows.size + 1, bool)  # the last one is the end of all
     begins[1:-1] = rows[1:] != rows[:-1]
     bounds = np.flatnonzero(begins)
-    return rows[bounds[:-1]], (bounds[1:] - bounds[:-1]).astype(np.int32)
+    return Having(rows[bounds[:-1]], (bounds[1:] - bounds[:-1]).astype(np.int32))
 
 
 def phrases_of(query: Query) -> list[str]:
@@ -294,7 +301,7 @@ class KeywordPostings:
             if terms in self._known:
                 self._known.move_to_end(terms)
                 return self._known[terms]
-        found = self.collection.postings(_rows_of(terms, source))
+        found = self.collection.postings(_having(terms, source))
         with self._lock:
             if terms not in self._known:
                 self._known[terms] = found
@@ -314,12 +321,12 @@ class KeywordPostings:
         return self._tie_ranks
 
 
-def _rows_of(terms: tuple[str, ...], source: PostingsSource) -> Rows:
-    if not terms:
-        return np.empty(0, np.int64)
+def _having(terms: tuple[str, ...], source: PostingsSource) -> Having:
     if len(terms) == 1:
-        return source.rows_with(terms[0])
-    return consecutive([source.instances(term) for term in terms])
+        return source.having(terms[0])
+    if not terms:
+        return each_once(np.empty(0, np.int64))
+    return each_once(consecutive([source.instances(term) for term in terms]))
 
 
 def matching_all(parts: Sequence[tuple[Ordinals, Floats]]) -> Scored:

@@ -48,11 +48,32 @@ class MainDirections:
         """
         part = query @ self._directions
         inside = self._parts @ part
-        first = np.argpartition(inside, -limit)[-limit:]
+        first = largest(inside, limit)
         reached = (self._vectors[first] @ query).min() - 2 * rounding
         rest = _rests(query[None], part[None])[0]
         found = np.flatnonzero(inside + rest * self._rests >= reached)
         return found if found.size <= LARGEST_SHARE * inside.size else None
+
+
+COLUMN = 64
+"""Numbers are looked through in columns of so many."""
+
+
+def largest(numbers: NDArray[np.float32], count: int) -> NDArray[np.int64]:
+    """The places of the `count` largest of more numbers, in any order.
+
+    They are in the columns with the `count` largest maxima, which takes less time to find out than a
+    selection among all numbers.
+    """
+    columns = numbers.size // COLUMN
+    if columns <= count:
+        return np.argpartition(numbers, -count)[-count:]
+    table = numbers[: COLUMN * columns].reshape(COLUMN, columns)
+    best = np.argpartition(table.max(axis=0), -count)[-count:]
+    last = np.arange(table.size, numbers.size)
+    some = np.concatenate([(np.arange(COLUMN)[:, None] * columns + best).ravel(), last])
+    found: NDArray[np.int64] = some[np.argpartition(numbers[some], -count)[-count:]]
+    return found
 
 
 def directions_of(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

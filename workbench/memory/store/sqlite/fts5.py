@@ -5,10 +5,20 @@ A query, compiled to an FTS5 MATCH expression.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import apsw
 import numpy as np
 
-from workbench.memory.store.postings import Instances, NoPostingsError, PostingsSource, Sizes
+from workbench.memory.store.postings import (
+    Having,
+    Instances,
+    NoPostingsError,
+    PostingsSource,
+    Sizes,
+    each_once,
+)
+from workbench.memory.store.sqlite.word_lists import WordLists
 from workbench.records import Clause, Query, Rows
 
 
@@ -47,11 +57,21 @@ UNICODE61 = "unicode61"
 
 
 class SQLitePostings(PostingsSource):
-    """The postings of the FTS5 table `table`, whose option `tokenize` is `tokenizer`."""
+    """The postings of the FTS5 table `table`, whose option `tokenize` is `tokenizer`.
 
-    def __init__(self, db: apsw.Connection, table: str, tokenizer: str = UNICODE61) -> None:
+    `lists` gives those of frequent words, if the file has lists.
+    """
+
+    def __init__(
+        self,
+        db: apsw.Connection,
+        table: str,
+        tokenizer: str = UNICODE61,
+        lists: WordLists | None = None,
+    ) -> None:
         self._db = db
         self._table = table
+        self._lists = lists
         name, *arguments = tokenizer.split()
         self._tokenizer = db.fts5_tokenizer(name, arguments)
         self._prepare()
@@ -65,13 +85,18 @@ class SQLitePostings(PostingsSource):
             )
 
     def tokens(self, text: str) -> list[str]:
-        tokens = self._tokenizer(
-            text.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False, include_colocated=False
-        )
-        found = [str(token) for token in tokens]
+        found = self._tokens(text, apsw.FTS5_TOKENIZE_QUERY)
         if any(len(token.encode()) > LONGEST_TOKEN for token in found):
             raise NoPostingsError("a word has more than 32,768 bytes")
         return found
+
+    def tokens_of_chunk(self, text: str) -> list[str]:
+        """The terms of a text, as the table's tokenizer makes them when a chunk is stored."""
+        return self._tokens(text, apsw.FTS5_TOKENIZE_DOCUMENT)
+
+    def _tokens(self, text: str, reason: int) -> list[str]:
+        tokens = self._tokenizer(text.encode(), reason, None, include_offsets=False, include_colocated=False)
+        return [str(token) for token in tokens]
 
     def sizes(self) -> Sizes:
         found = self._db.execute(f"SELECT id, sz FROM main.{self._table}_docsize ORDER BY id").fetchall()
@@ -83,10 +108,28 @@ class SQLitePostings(PostingsSource):
             raise NoPostingsError("FTS5's totals do not fit its rows")
         return Sizes(rows, lengths, total_rows, sum(total_tokens))
 
-    def rows_with(self, term: str) -> Rows:
+    def having(self, term: str) -> Having:
+        listed = None if self._lists is None else self._lists.of(term)
+        return self.from_fts5(term) if listed is None else listed
+
+    def from_fts5(self, term: str) -> Having:
+        """The rows that contain a term, as FTS5 gives them, an instance at a time."""
         self._check_count(term)
         sql = f"SELECT group_concat(doc, ' ') FROM temp.{self._table}_instance WHERE term = ?"
-        return _numbers(self._db.execute(sql, (term,)).get)
+        return each_once(_numbers(self._db.execute(sql, (term,)).get))
+
+    def every_having(self, least: int) -> Iterator[tuple[str, Having]]:
+        """The terms that at least so many rows contain, with these rows.
+
+        Those that FTS5 has cut, and those with too many instances, are left out.
+        """
+        self._prepare()
+        sql = f"SELECT term, count(*), group_concat(doc, ' ') FROM temp.{self._table}_instance GROUP BY term"
+        for term, instances, rows in self._db.execute(sql):
+            if least <= instances <= MOST_INSTANCES and len(term.encode()) < LONGEST_TOKEN:
+                having = each_once(_numbers(rows))
+                if having.rows.size >= least:
+                    yield term, having
 
     def instances(self, term: str) -> Instances:
         self._check_count(term)

@@ -191,6 +191,7 @@ class SQLiteLocation(IndexLocation):
         with Store.open(self.path) as store, plain_errors(self.path):
             _clear_up(leftovers(self.path), store)
             yield store
+            store.list_words()
 
     @contextmanager
     def rebuilding(self, settings: Settings) -> Iterator[Store]:
@@ -213,6 +214,7 @@ class SQLiteLocation(IndexLocation):
                     with suppress(DamagedError):
                         store.take_chunks(one, left=True)
                         store.forget_texts_of(one)
+                store.list_words()
                 store.settle()
             publish(build, self.path)
         except UnwritableError:
