@@ -29,11 +29,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield Server(Desk(index, None, folder / "saved.yaml"))
 
 
-def asked(server: Server, path: str, body: bytes, page: str = "") -> tuple[int, Any]:
+def asked(server: Server, path: str, body: bytes, page: str = "", sized: bool = True) -> tuple[int, Any]:
     """The status and the JSON of the answer to a request of a page, as an ASGI server would bring it."""
-    headers = {
-        HEADER: server.token, PAGE: page, "content-type": "application/json", "content-length": str(len(body))
-    }  # fmt: skip
+    headers = {HEADER: server.token, PAGE: page, "content-type": "application/json"}
+    headers |= {"content-length": str(len(body))} if sized else {}
     scope = {
         "type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b"",
         "headers": [(b"host", b"localhost"), *((k.encode(), v.encode()) for k, v in headers.items())],
@@ -121,6 +120,11 @@ def test_what_is_no_json_that_can_be_used_gets_a_sentence(server: Server, body: 
     status, told = asked(server, "/ask", body)
     assert status in (400, 422)
     assert len(told["problem"]) < 1_000
+
+
+def test_a_request_that_does_not_say_its_size_is_told_so(server: Server) -> None:
+    status, told = asked(server, "/ask", b"{}", sized=False)
+    assert (status, "or does not say its size" in told["problem"]) == (422, True)
 
 
 def test_a_folder_that_is_removed_meanwhile_gets_a_sentence(

@@ -175,7 +175,8 @@ class Server:
         try:
             if int(request.headers.get("content-length", LARGEST + 1)) > LARGEST:
                 raise InputError(
-                    f"The request has more than {LARGEST / 1e6:.0f} MB.", "Give a smaller log of questions."
+                    f"The request has more than {LARGEST / 1e6:.0f} MB, or does not say its size.",
+                    "Give a smaller log of questions.",
                 )
             return JSONResponse(answer(json.loads(await request.body())))
         except WorkbenchError as error:
