@@ -110,7 +110,7 @@ class Figure(go.Figure):  # type: ignore[misc]
         return self.words
 
     def _repr_mimebundle_(self, *_: Any, **__: Any) -> dict[str, Any]:
-        spec = self.spec | {"config": {"displaylogo": False}}
+        spec = self.spec | {"config": {"displaylogo": False, "typesetMath": False}}
         return {"application/vnd.plotly.v1+json": spec, "text/plain": self.words}
 
     @property

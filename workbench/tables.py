@@ -204,6 +204,8 @@ def frame(table: Table) -> Any:
 # HTML
 
 NAME = "workbench-shown"
+NO_FORMULAS = "tex2jax_ignore mathjax_ignore"
+"""Classes of which MathJax reads nothing: the page of a notebook would take `$…$` of a note for a formula."""
 STYLE = f"<style>{Path(__file__).with_name('shown.css').read_text(encoding='utf-8')}</style>"
 """The look of all shown values: the page's own colours, so that both themes are readable."""
 
@@ -218,7 +220,7 @@ def safe(text: str) -> str:
 
 def framed(content: str) -> str:
     """HTML with the look of shown values."""
-    return f'{STYLE}<div class="{NAME}">{content}</div>'
+    return f'{STYLE}<div class="{NAME} {NO_FORMULAS}">{content}</div>'
 
 
 def html_of(parts: Iterable[Part]) -> str:

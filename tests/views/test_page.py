@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from playwright.sync_api import Page
 import workbench as wb
 from docs.still import page_of
 from tests import world
-from tests.browser import browsing, needs_chromium
+from tests.browser import MINUTE, browsing, needs_chromium
 from tests.conftest import SAMPLE
 from workbench.errors import InputError
 from workbench.measure.evaluation import evaluate
@@ -25,7 +26,8 @@ from workbench.measure.questions import Question, QuestionSet, load_questions
 from workbench.memory.index import MemoryIndex
 from workbench.records import Fate
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
-from workbench.tables import html_table
+from workbench.tables import NO_FORMULAS, html_table
+from workbench.views.widgets import Prediction
 from workbench.views.widgets.threshold import ThresholdLab
 from workbench_plugins.engines.widget import FusionLab
 from workbench_plugins.explore.chunk_widget import FileChunks
@@ -38,6 +40,16 @@ from workbench_plugins.explore.page_server import Server
 
 SYSTEMS = {one.name: one for one in (SHIPPED, THREE_FIXES, WORKAROUND)}
 TEA = "memory/tea.md"
+RAN = "window.ran=1"
+SCRIPTS = (
+    *(f"<img src=x onerror={RAN}>", f"<script>{RAN}</script>", f"</script><script>{RAN}</script>"),
+    *(f"</title><script>{RAN}</script>", f"</textarea><script>{RAN}</script>", f"--><script>{RAN}</script>"),
+    *(f"</style><script>{RAN}</script>", f"<svg onload={RAN}></svg>", f'<a href="javascript:{RAN}">tea</a>'),
+    *(f'" onmouseover="{RAN}" x="', f"' onfocus='{RAN}' autofocus '", f"<iframe srcdoc='<script>{RAN}'>"),
+    *(f"{{{{constructor.constructor('{RAN}')()}}}}", f"[tea](javascript:{RAN})", "\u2028\u202etxt.exe"),
+    *("<img src=http://host.invalid/a.png>", f"$\\href{{javascript:{RAN}}}{{tea}}$"),
+)
+"""Names that run, send or link, where a page reads them as markup."""
 HOSTILE = "<b>x</b>/<img src=x onerror=alert(1)>.md"
 
 
@@ -340,26 +352,32 @@ def test_the_curve_marks_the_floor_that_costs_least(sample: MemoryIndex, tmp_pat
 
 @needs_chromium
 def test_scripts_in_names_headings_and_texts_are_shown_as_text(tmp_path: Path, page: Page) -> None:
-    script = "<img src=x onerror=document.title='hit'><script>document.title='hit'</script>"
+    script = " ".join(SCRIPTS)
     note = f"# Tea {script}\nA cup of tea {script} </script>.\n"
+    asked_for: list[str] = []
+    page.on("request", lambda one: asked_for.append(one.url))
     with world.build(tmp_path, {HOSTILE: note, "b.md": "tea and the bike"}) as index:
-        asked = QuestionSet(questions=(Question(question=f"tea {script}", target=HOSTILE),))
+        renamed = replace(SHIPPED, name=script)
+        asked = QuestionSet(questions=(Question(question=f"tea {script}", target=HOSTILE, kind=SCRIPTS[0]),))
         shown = [
             FileChunks(index, HOSTILE, link=False),
             QuestionExplorer(index, f"tea {script}", HOSTILE, link=False),
             Microscope(index, f"tea {script}", link=False),
             FusionLab(index=index, question="tea", watch=HOSTILE, link=False),
-            ThresholdLab(evaluate(asked, [SHIPPED, THREE_FIXES], index), link=False),
+            ThresholdLab(evaluate(asked, [renamed, THREE_FIXES], index), link=False),
+            Prediction(script, list(SCRIPTS)),
         ]
         for widget in shown:
             file = tmp_path / f"{widget.name}.html"
             file.write_text(page_of(widget), encoding="utf-8")
             page.goto(file.as_uri())
-            page.get_by_role("status").first.wait_for()
+            page.get_by_role("status").first.wait_for(state="attached")
             assert page.title() == widget.name
-            assert page.locator("img").count() == 0
+            assert page.evaluate("window.ran ?? 0") == 0
+            assert page.locator("img, iframe, a[href^=javascript], [onmouseover], [onfocus]").count() == 0
+            assert [one for one in asked_for if not one.startswith(("file:", "blob:", "data:"))] == []
     page.goto((tmp_path / "file-chunks.html").as_uri())
-    page.locator("pre", has_text=f"A cup of tea {script}").first.wait_for()
+    page.locator("pre", has_text=f"A cup of tea {SCRIPTS[0]} {SCRIPTS[1]}").first.wait_for(timeout=MINUTE)
 
 
 @needs_chromium
@@ -388,6 +406,7 @@ def test_a_saved_output_has_its_words_and_its_table_as_html_for_every_host(toy: 
     data = bundle[0] if isinstance(bundle, tuple) else bundle
     assert "application/vnd.jupyter.widget-view+json" in data
     assert html_table(chunks.table) in data["text/html"]
+    assert data["text/html"].startswith(f'<div class="{NO_FORMULAS}">')
     cell = new_code_cell("chunks", outputs=[new_output("display_data", data=data)])
     page, _ = HTMLExporter().from_notebook_node(new_notebook(cells=[cell]))
     assert escape(chunks.sentence) in page

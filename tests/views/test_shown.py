@@ -24,7 +24,7 @@ from workbench.retrieval.picture import parallel
 from workbench.retrieval.pipeline import search
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
-from workbench.tables import html_of
+from workbench.tables import NO_FORMULAS, STYLE, html_of
 from workbench.views.show import show
 from workbench_plugins.diagnose.diagnosis import diagnose
 from workbench_plugins.diagnose.findings import lint, lint_pair
@@ -148,6 +148,7 @@ def test_hostile_texts_are_shown_and_not_run(toy: MemoryIndex) -> None:
         read = Reader(html)
         assert read.open == []
         assert not read.tags & {"script", "img"}
+        assert html.removeprefix(STYLE).startswith(f'<div class="workbench-shown {NO_FORMULAS}">')
         assert "\x1b" not in html
         assert "<script>alert(1)</script>" in read.text
 

@@ -12,7 +12,7 @@ from typing import Any
 from workbench.errors import InputError, install_extra
 from workbench.records import Shown, Tabular
 from workbench.safe_text import visible
-from workbench.tables import Block, Code, Excerpt, Fold, Line, Note, Part, Picture, Table, pandas
+from workbench.tables import NO_FORMULAS, Block, Code, Excerpt, Fold, Line, Note, Part, Picture, Table, pandas
 from workbench.terminal import in_notebook, print_parts
 
 
@@ -117,7 +117,7 @@ def _html(shown: Any, rows: int) -> str:
         style="table-layout:auto;width:auto;float:left;caption-side:top",
         classes="display compact",
     )
-    return f'{STYLE}<div class="{NAME}">{html}</div>'
+    return f'{STYLE}<div class="{NAME} {NO_FORMULAS}">{html}</div>'
 
 
 def _cell(value: Any) -> Any:

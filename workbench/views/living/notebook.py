@@ -13,6 +13,7 @@ import ipywidgets
 import traitlets
 
 from workbench.errors import WorkbenchError
+from workbench.tables import NO_FORMULAS
 from workbench.views.living import loader, module, style
 from workbench.views.living.state import State, setting_names
 from workbench.views.plotlyjs import packed
@@ -87,6 +88,7 @@ class Widget(State, ipywidgets.ValueWidget, anywidget.AnyWidget):  # type: ignor
         """The output of a cell; where widgets cannot be shown, the sentence and the table."""
         shown: Any = super()._repr_mimebundle_(**kwargs)
         bundle = shown[0] if isinstance(shown, tuple) else shown
-        twin = f"<p><b>{escape(ALIVE)}</b></p><p>{escape(self.sentence)}</p>{self.html}"
+        said = f"<p><b>{escape(ALIVE)}</b></p><p>{escape(self.sentence)}</p>"
+        twin = f'<div class="{NO_FORMULAS}">{said}{self.html}</div>'
         bundle |= {"text/plain": self.sentence, "text/html": twin}
         return shown

@@ -60,7 +60,8 @@ export function figure(model, height, exported = () => ({}), clicked = null) {
     const tall = wanted.layout.height ?? height;
     root.style.height = `${tall}px`;
     const layout = { ...layoutOf(root, wanted.layout), width: wide, height: tall }; // `react` keeps an earlier size
-    plotly.react(root, traces, layout, { displaylogo: false, modeBarButtons: [[camera]], displayModeBar: "hover" });
+    const config = { displaylogo: false, typesetMath: false, modeBarButtons: [[camera]], displayModeBar: "hover" };
+    plotly.react(root, traces, layout, config);
     if (clicked && !root.wbHeard) root.on("plotly_click", ({ points }) => clicked(points[0]));
     root.wbHeard = true;
   }

@@ -1,6 +1,6 @@
 // Draws the figures of a page with plotly.js, which is loaded once, and follows the width of the page.
 (() => {
-  const CONFIG = { responsive: true, displaylogo: false };
+  const CONFIG = { responsive: true, displaylogo: false, typesetMath: false };
 
   // The words of a figure stay: a screen reader hears them in place of the drawing.
   function draw(element, { data, layout }) {

@@ -11,7 +11,7 @@ import traitlets
 from rich.text import Text
 
 from workbench.errors import InputError, brief
-from workbench.tables import Table
+from workbench.tables import NO_FORMULAS, Table
 from workbench.views.living.notebook import Widget
 from workbench.views.living.state import RefusedError, setting
 
@@ -129,7 +129,8 @@ class _Folded:
 
     def _repr_html_(self) -> str:
         printed = f"<pre>{escape(self.text)}</pre>" if self.text else ""
-        return f"<details><summary>{FOLDED}</summary>{printed}{''.join(self.pages)}</details>"
+        inside = f"<summary>{FOLDED}</summary>{printed}{''.join(self.pages)}"
+        return f'<details class="{NO_FORMULAS}">{inside}</details>'
 
 
 def _show_folded(text: str, pages: Sequence[str]) -> None:
