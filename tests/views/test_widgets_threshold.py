@@ -221,8 +221,10 @@ def test_the_diagram_is_there_for_a_system_that_states_a_probability(believed: l
     lab, found = ThresholdLab(believed), reliability(believed[1])
     without, with_one = (one["diagram"] for one in lab.data["systems"])
     assert without is None
-    assert [one["share"] for one in with_one["bins"]] == [one.answerable.rate for one in found.bins]
-    assert sum(one["questions"] for one in with_one["bins"]) == 77
+    _, points = with_one["figure"]["data"]
+    assert points["y"] == [one.answerable.rate for one in found.bins]
+    assert "shapes" not in with_one["figure"]["layout"]  # the page draws the floor where it is
+    assert sum(map(int, re.findall(r" of (\d+)", with_one["figure"]["layout"]["meta"]["words"]))) == 77
     assert "Brier score" in with_one["sentence"]
 
 

@@ -5,8 +5,9 @@ The numbers, their table and words for a terminal, and their table of pandas.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -143,11 +144,11 @@ def judged(evaluations: Sequence[Evaluation]) -> list[Reliability]:
 
 
 def diagram_data(evaluation: Evaluation) -> dict[str, Any] | None:
-    """The threshold lab's diagram: a sentence, and bins with 95 % intervals. None without a probability."""
+    """The threshold lab's diagram without its floor, and a sentence. None without a probability."""
     if not can_be_judged(evaluation):
         return None
     found = reliability(evaluation)
-    return {"sentence": sentence(found), "bins": found.as_json()["bins"]}
+    return {"sentence": sentence(found), "figure": replace(found, floor=math.nan).plot().spec}
 
 
 def can_be_judged(evaluation: Evaluation) -> bool:

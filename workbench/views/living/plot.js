@@ -160,7 +160,7 @@ export function dragged(model, label, height, change, exported = () => ({}), cli
     if (ends !== (ends = `${[low, high, step]}`)) {
       Object.assign(line, { min: low, max: high, step });
       number = numberBox(label, [low, high], step, change);
-      root.firstChild.replaceChildren(number.root, legend);
+      root.firstChild.replaceChildren(h("label", {}, `${label} `, number.box), legend);
     }
     line.value = limit;
     number.set(limit);
@@ -197,5 +197,5 @@ export function thresholdPlot(model, label, change) {
 export function numberBox(label, [low, high], step, change) {
   const box = h("input", { type: "number", min: low, max: high, step, "aria-label": `${label}, as a number` });
   box.addEventListener("change", () => change(Math.min(high, Math.max(low, Number(box.value)))));
-  return { root: h("label", {}, `${label} `, box), set: (value) => (box.value = Number(value.toPrecision(6))) };
+  return { box, set: (value) => (box.value = Number(value.toPrecision(6))) };
 }

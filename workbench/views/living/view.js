@@ -1,7 +1,7 @@
 // The living view: an answer as a list with dots beside it, the pipeline that made it, and what a floor lets
 // pass. Everything that a setting changes is computed here, by pipeline.js; only new facts are asked of Python.
 import { asks, fixed, general, parameters, returned, run, said } from "./pipeline.js";
-import { DISTRIBUTIONS, comparedBy, figure, thresholdPlot, thresholdsOf, unpacked, upright } from "./plot.js";
+import { DISTRIBUTIONS, comparedBy, figure, numberBox, thresholdPlot, thresholdsOf, unpacked, upright } from "./plot.js";
 
 const VERSION = 3;
 const LISTED = 100; // so many candidates are in a list; the right file and the selected one always
@@ -339,7 +339,7 @@ function tiles() {
   };
 }
 
-// What a system states about its questions: for each bin the share that is answerable, with its 95 % interval.
+// What a system states about its questions: Python's figure, with the floor where it is now.
 function reliability(model) {
   const told = h("figcaption", {});
   const drawing = figure(model, 250);
@@ -349,16 +349,9 @@ function reliability(model) {
     show(diagram, floor) {
       root.hidden = !diagram;
       if (!diagram) return;
-      const { bins, sentence } = diagram;
-      const far = (end) => bins.map((one) => Math.abs(one.interval[end] - one.share));
-      const points = {
-        x: bins.map((one) => one.stated), y: bins.map((one) => one.share), mode: "markers", hue: "blue", marker: { size: 9 }, hoverinfo: "text",
-        text: bins.map((one) => `stated ${short(one.stated)}, true for ${one.answerable} of ${one.questions}`),
-        error_y: { type: "data", symmetric: false, array: far(1), arrayminus: far(0) },
-      };
-      const agreed = { x: [0, 1], y: [0, 1], mode: "lines", line: { color: "#888", dash: "dot" }, hoverinfo: "skip" };
-      drawing.show([agreed, points], { xaxis: { title: { text: "stated probability of an answer" }, range: [0, 1] }, yaxis: { title: { text: "share that has one" }, range: [0, 1.03] }, shapes: [upright(floor)] });
-      put(told, `The share that is answerable, by what is stated; true statements are on the diagonal. ${sentence}`);
+      const { data, layout } = diagram.figure;
+      drawing.show(data, { ...layout, height: 250, shapes: [upright(floor)] });
+      put(told, `The share that is answerable, by what is stated; true statements are on the diagonal. ${diagram.sentence}`);
     },
   };
 }
@@ -408,23 +401,20 @@ function tradeOff(model, take) {
 }
 
 // A slider and a number box with one label; `change` hears the value, and `done` when it stays.
-export function slider(label, [low, high], step, value, change, done = () => {}) {
-  const range = h("input", { type: "range", min: low, max: high, step, "aria-label": label });
-  const box = h("input", { type: "number", min: low, max: high, step, "aria-label": `${label}, as a number` });
-  const set = (next) => {
+export function slider(label, ends, step, value, change, done = () => {}) {
+  const range = h("input", { type: "range", min: ends[0], max: ends[1], step, "aria-label": label });
+  const number = numberBox(label, ends, step, (next) => (set(next), change(next), done()));
+  function set(next) {
     range.value = next;
-    box.value = Number(next.toPrecision(6));
-  };
-  range.addEventListener("input", () => change(Number((box.value = Number(Number(range.value).toPrecision(6))))));
-  range.addEventListener("change", () => done());
-  box.addEventListener("change", () => {
-    const next = Math.min(high, Math.max(low, Number(box.value)));
-    set(next);
-    change(next);
-    done();
+    number.set(next);
+  }
+  range.addEventListener("input", () => {
+    number.set(Number(range.value));
+    change(Number(number.box.value));
   });
+  range.addEventListener("change", () => done());
   set(value);
-  return { root: h("label", {}, label, " ", range, box), set };
+  return { root: h("label", {}, label, " ", range, number.box), set };
 }
 
 export function choice(label, options, value, change) {
