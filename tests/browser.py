@@ -96,6 +96,15 @@ COMPOSED = (
 )
 """A notebook of two linked labs in one box."""
 
+DIFFERENT = (
+    SET_UP + "import ipywidgets, pathlib, time",
+    "labs = [ThresholdLab(wb.evaluate(questions, [wb.system(name)], index), link=False)"
+    " for name in ('openclaw-2026.2.13', 'engine-rrf-60')]\n"
+    "ipywidgets.jslink((labs[0], 'min_score'), (labs[1], 'min_score'))\nipywidgets.HBox(labs)",
+    "# A test writes here.",
+)
+"""A notebook of two linked labs whose scores end at 1 and at 0.035."""
+
 STEERING = (
     SET_UP + "import ipywidgets",
     "def told(floor):\n    print(f'the floor is {floor:g}')\n\n"
@@ -120,7 +129,12 @@ def write_notebook(path: Path) -> None:
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     cells = [new_code_cell(SET_UP), *shown, new_code_cell("# A test writes here what it sets from Python.")]
     nbformat.write(new_notebook(cells=cells, metadata=kernel), path)
-    for name, sources in (("linked", LINKED), ("composed", COMPOSED), ("steering", STEERING)):
+    for name, sources in (
+        ("linked", LINKED),
+        ("composed", COMPOSED),
+        ("different", DIFFERENT),
+        ("steering", STEERING),
+    ):
         cells = [new_code_cell(cell) for cell in sources]
         nbformat.write(new_notebook(cells=cells, metadata=kernel), path.with_name(f"{name}.ipynb"))
 

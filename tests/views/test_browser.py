@@ -350,6 +350,40 @@ def test_two_linked_labs_in_a_box_are_dragged_set_saved_and_dragged_without_a_ke
     _follow_each_other(page, "0.7")
 
 
+def test_linked_labs_of_different_systems_agree_and_follow_while_the_kernel_works(
+    lab: str, tab: Tab, folder: Path
+) -> None:
+    page = tab.page
+    page.goto(f"{lab}/different.ipynb?reset")
+    run_all_cells(page)
+    wide, narrow = (page.locator(".workbench-threshold-lab").nth(place) for place in range(2))
+    numbers = [one.get_by_label("min score, as a number") for one in (wide, narrow)]
+    for one in (wide, narrow):
+        one.locator(".wb-figure .main-svg").first.wait_for()
+    slider = wide.get_by_role("slider", name="min score")
+    drag_line(page, slider, 0.02)
+    becomes(lambda: [one.input_value() for one in numbers], ["0.02", "0.02"].__eq__)
+    numbers[0].fill("0.7")  # which the other one cannot have
+    numbers[0].press("Enter")
+    narrow.get_by_text("min_score cannot be 0.7. It goes from 0 to 0.035.").wait_for()
+    becomes(lambda: [one.input_value() for one in numbers], ["0.02", "0.02"].__eq__)
+
+    cell = page.locator(".jp-CodeCell").last
+    run_in_python(page, "print([one.min_score for one in labs])")
+    assert cell.locator(".jp-OutputArea-output").all_inner_texts() == ["[0.02, 0.02]\n"]
+    cell.locator(".cm-content").fill("while not pathlib.Path('go').exists(): time.sleep(0.1)")
+    cell.locator(".cm-content").press("Control+Enter")
+    page.get_by_text("| Busy").wait_for()
+    tiles = narrow.locator(".wb-tiles b")
+    before = tiles.all_inner_texts()
+    drag_line(page, slider, 0.01)
+    becomes(tiles.all_inner_texts, before.__ne__)
+    (folder / "notebooks" / "go").touch()
+    run_in_python(page, "print([one.min_score for one in labs])")
+    becomes(cell.locator(".jp-OutputArea-output").all_inner_texts, ["[0.01, 0.01]\n"].__eq__)
+    assert tab.errors == []
+
+
 def test_labs_steer_functions_in_a_narrow_cell(lab: str, tab: Tab) -> None:
     page = tab.page
     page.set_viewport_size({"width": 800, "height": 800})  # with the file browser beside the notebook
