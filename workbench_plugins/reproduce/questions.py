@@ -38,7 +38,11 @@ ITEM = re.compile(
     r"([-*+•]\s+)?(?:[\w ]{1,30}[:：]\s*)?[*_]{0,2}([\"'“`].{2,200}?[\"'”`])[*_]{0,2}(\W.{0,400})?"
 )
 """A line that is a quotation, perhaps of a list, with what follows it."""
-ARROWS = ("→", "->", "=>")
+ARROWS, SHELLS = ("→", "->", "=>"), ("bash", "sh", "shell", "console", "zsh")
+WORD, GAP, SENTENCE_END = re.compile(r"[ei]\.g?\.?e?\.?(?!\w)|[\w’']+"), " \t:,*_()/-", re.compile(r"[.!?。]")
+"""A word before a quotation, the signs that may stand between two of them, and what ends a sentence."""
+BETWEEN, LEADS = (frozenset(WORDS[one].split()) for one in ("between_asks", "leads"))
+"""The words that may stand between a verb and what was asked, and those that lead to it over other words."""
 BEFORE = 120
 """Characters before a quotation that may say that it was asked."""
 
@@ -124,18 +128,14 @@ def _sources(lines: Sequence[Line]) -> Iterator[Said]:
     for above, one in pairwise((lines[0], *lines)):
         logged = log.match(one.text) is not None
         if one.code:
-            written = _written(_whole_call(above, one))
+            written = _written(_whole_call(above, one), shell=not logged and one.info in SHELLS)
             yield from ((PROSE + 1 if logged else CODE, one, text) for text in written)
-            if not logged and (found := pattern(WORDS["command"]).fullmatch(one.text)):
-                yield (PROSE + 1 if _shell(one) else DOUBTFUL), one, found[1]
             lone = not above.code and sizes[one.block] == 1 and not form("no_result").search(one.text)
             if lone and _announces(listing):
                 yield CODE + 1, one, one.text
         else:
-            goes_on = above.block == one.block and above.number + 1 == one.number
-            yield from (
-                (rank, one, text) for rank, text in _in_prose(one.text, above.text if goes_on else "")
-            )
+            lead = above.text if not above.code and above.number + 1 == one.number else ""
+            yield from ((rank, one, text) for rank, text in _in_prose(one.text, lead))
         if (found := ITEM.fullmatch(one.text)) and (found[1] or (_announces(listing) and not found[3])):
             sure = _announces(listing, loosely=True) or (found[3] or "").lstrip().startswith(ARROWS)
             yield (PROSE + 1 if sure else DOUBTFUL), one, found[2]
@@ -186,7 +186,7 @@ def _in_prose(text: str, above: str = "") -> Iterator[tuple[int, str]]:
             before = f"{above} "[-BEFORE:]
         said, code, bold = _quoted_words(found), found["code"] is not None, found["bold"] is not None
         chained = chained and pattern(WORDS["chain"]).fullmatch(before) is not None
-        if code and (inside := [*_written(said), *_commanded(said)]):
+        if code and (inside := list(_written(said))):
             yield from ((CODE, one) for one in inside)
         elif named.match(text, ends):
             chained = False
@@ -205,54 +205,53 @@ def _in_prose(text: str, above: str = "") -> Iterator[tuple[int, str]]:
 
 def _asks(before: str, direct: bool = True) -> bool:
     """Whether the words before a quotation say that it was asked; `direct` if a verb alone says so."""
-    verbs, elsewhere, between = WORDS["asks"], WORDS["asks_elsewhere"], WORDS["between_asks"]
-    if re.search(r"\w\W*$", before) is None:
-        return False
-    asked = pattern(rf"(?:(?:{verbs}){between}|(?:{elsewhere})[^.!?=。]{{0,30}})$")
-    alone = pattern(rf"(?:{verbs})\W*$")
-    return asked.search(before) is not None and (direct or alone.search(before) is None)
+    verbs, end, led = WORDS["asks"], len(before), False
+    if pattern(rf"(?:{WORDS['asks_elsewhere']})[^.!?=。]{{0,30}}$").search(before):
+        return True
+    ends_with_one = pattern(rf"(?:{verbs})\W*$")
+    for word in reversed(list(WORD.finditer(before))):
+        between = before[word.end() : end]
+        if between.strip(GAP):
+            return False
+        if ends_with_one.search(before[:end]):
+            return direct or end < len(before)
+        said = word[0].lower()
+        if said not in BETWEEN or (said in ("is", "was") and before[: word.start()].endswith("s ")):
+            break
+        led |= said in LEADS
+        end = word.start()
+    *_, asked = [None, *pattern(verbs).finditer(before[:end])]
+    gap = before[asked.end() : end] if asked else "."
+    return led and not SENTENCE_END.search(gap) and not pattern(WORDS["came"]).search(gap)
 
 
 def _announces(text: str, loosely: bool = False) -> bool:
     """Whether a line announces that the next one is a question, or, loosely, that a list of them follows."""
-    if not pattern(WORDS["announces"]).search(text):
-        return False
-    return _asks(text.rstrip(":： ")[-BEFORE:]) or (
-        loosely and pattern(WORDS["listed"]).search(text) is not None
-    )
+    listed = loosely and pattern(WORDS["listed"]).search(text) is not None
+    return bool(pattern(WORDS["announces"]).search(text)) and (listed or _asks(text.rstrip(":： ")[-BEFORE:]))
 
 
 # Forms
 
 
-def _written(text: str) -> Iterator[str]:
-    """The questions that a piece of code or a command asks in quotation marks, which a shell may escape."""
+def _written(text: str, shell: bool = False) -> Iterator[str]:
+    """The questions that code has in quotation marks, an address, or a command, whose words a shell may escape."""
+    if (shell or text.startswith(("$", "/"))) and (found := pattern(WORDS["command"]).fullmatch(text)):
+        yield found[1]
     text = re.sub(r"\\(?=[\"'])", "", text)
     for expression in WORDS["written"]:
         for found in pattern(expression).finditer(text):
             mark, *_, said = found.groups()
-            between = said != said.strip() or (
-                mark not in ("", "'") and mark in said
-            )  # two quotations stand around it
-            if not (between or form("compiled").match(text, found.end())):
+            whole = said == said.strip() and (mark in ("", "'") or mark not in said)  # not between quotations
+            if whole and not form("compiled").match(text, found.end()):
                 yield said
     yield from (unquote_plus(one[1]) for one in pattern(WORDS["address"]).finditer(text))
-
-
-def _commanded(text: str) -> Iterator[str]:
-    """The question of a command such as `/search spare key`, which no other words can be."""
-    if text.startswith(("/", "$")) and (found := pattern(WORDS["command"]).fullmatch(text)):
-        yield found[1]
 
 
 def _whole_call(above: Line, line: Line) -> str:
     """A line of code, with the one above it where a bracket opened there."""
     goes_on = above.block == line.block and above.text.endswith(("(", "=", "[", "{"))
     return f"{above.text} {line.text}" if goes_on else line.text
-
-
-def _shell(line: Line) -> bool:
-    return line.text.startswith(("$", ">", "%")) or line.info in ("bash", "sh", "shell", "console", "zsh")
 
 
 def _quoted_words(quotation: re.Match[str]) -> str:
