@@ -70,10 +70,11 @@ def questions_of(lines: Sequence[Line]) -> tuple[list[Fact], list[Fact]]:
         asked = [replace(one, rank=PROSE) if one.rank == ASIDE else one for one in asked]
     found = [one for one in asked if one.rank < SURE and not _inside(one, asked)]
     sure = list({(one.line.number, one.text): one for one in reversed(found)}.values())[::-1]
-    outcomes = [_outcome(lines, asked, one) for one in sure]
-    contrast = any(one in ("fails", "") for one in outcomes)
+    judged = [(one, _outcome(lines, asked, one)) for one in sure]
+    judged.sort(key=lambda pair: (pair[0].rank, pair[1] != "fails", pair[0].line.number))
+    contrast = any(outcome in ("fails", "") for _, outcome in judged)
     facts = []
-    for one, outcome in zip(sure, outcomes, strict=True):
+    for one, outcome in judged:
         works = outcome == "works" or (outcome == "seems to work" and contrast)
         kind, name = ("question that works", "works") if works else ("question", outcome)
         facts.append(fact(kind, one.line, one.span, one.text, name if name in ("works", "fails") else ""))
@@ -235,7 +236,7 @@ def _announces(text: str, loosely: bool = False) -> bool:
 
 
 def _written(text: str, shell: bool = False) -> Iterator[str]:
-    """The questions that code has in quotation marks, an address, or a command, whose words a shell may escape."""
+    """The questions that code has in quotation marks, that an address has, or a command of a shell."""
     if (shell or text.startswith(("$", "/"))) and (found := pattern(WORDS["command"]).fullmatch(text)):
         yield found[1]
     text = re.sub(r"\\(?=[\"'])", "", text)
@@ -245,12 +246,13 @@ def _written(text: str, shell: bool = False) -> Iterator[str]:
             whole = said == said.strip() and (mark in ("", "'") or mark not in said)  # not between quotations
             if whole and not form("compiled").match(text, found.end()):
                 yield said
-    yield from (unquote_plus(one[1]) for one in pattern(WORDS["address"]).finditer(text))
+    addresses = pattern(WORDS["address"]).finditer(text)
+    yield from (unquote_plus(next(filter(None, one.groups()))) for one in addresses)
 
 
 def _whole_call(above: Line, line: Line) -> str:
     """A line of code, with the one above it where a bracket opened there."""
-    goes_on = above.block == line.block and above.text.endswith(("(", "=", "[", "{"))
+    goes_on = above.block == line.block and above.text.endswith(("(", "=", "[", "{", '"user",'))
     return f"{above.text} {line.text}" if goes_on else line.text
 
 
@@ -310,14 +312,15 @@ def _outcome(lines: Sequence[Line], asked: Sequence[Asked], one: Asked) -> str:
             break
         if each.text.startswith(COMMENTS):
             texts.append(each.text)
+    own = len(texts)
     for each in lines[number_ + 1 : number_ + 1 + FOLLOWING] if later is None else ():
         if each.number in others or aside(each) or each.heading != line.heading:
             break
         texts.append(each.text)
-    for text in texts:
+    for nth, text in enumerate(texts):
         bad, good = fails.search(text), works.search(text)
         if bad and (good is None or bad.start() < good.start()):
             return "fails"
         if good:
-            return "works" if surely.search(text) else "seems to work"
+            return "works" if nth < own and surely.search(text) else "seems to work"
     return ""
