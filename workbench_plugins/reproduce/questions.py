@@ -201,7 +201,9 @@ def _in_prose(text: str, above: str = "") -> Iterator[tuple[int, str]]:
         elif not code and answered.match(text, ends):
             yield (CODE if len(said.split()) > 2 else DOUBTFUL), said
         elif not bold and said.rstrip().endswith(("?", "？")):
-            yield DOUBTFUL, said
+            *_, verb = ["", *pattern(WORDS["asks"]).split(before)]
+            asked = verb != before and not SENTENCE_END.search(verb)
+            yield (PROSE + 1 if asked else DOUBTFUL), said
 
 
 def _asks(before: str, direct: bool = True) -> bool:
