@@ -210,6 +210,15 @@ def test_hostile_names_and_notes_are_escaped(tmp_path: Path) -> None:
         assert "<script>alert" not in page_of(chunks)
 
 
+def test_a_new_question_is_asked_while_a_chunk_of_the_last_one_is_marked(desk: Desk) -> None:
+    server = Server(desk)
+    marked = {**desk.explorer.settings, "question": "tea", "chunk": "of the last question"}
+    server._take(marked)
+    assert desk.explorer.traces[0].question == "tea"
+    with pytest.raises(InputError, match="side cannot be 'up'"):
+        server._take({**marked, "side": "up"})
+
+
 def test_a_file_that_is_not_indexed_leaves_the_last_one_and_says_so(toy: MemoryIndex) -> None:
     chunks = FileChunks(toy, TEA, link=False)
     with pytest.raises(InputError, match="no indexed file"):

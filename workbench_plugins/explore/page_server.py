@@ -150,7 +150,7 @@ class Server:
         """The searches for the settings in the request."""
 
         def answer(asked: Mapping[str, Any]) -> dict[str, Any]:
-            self.desk.explorer.settings = asked
+            self._take(asked)
             return self._state()
 
         return await self._answered(request, answer)
@@ -159,10 +159,14 @@ class Server:
         """What an action gives: a sentence, HTML, or the data of another view."""
 
         def answer(asked: Mapping[str, Any]) -> dict[str, Any]:
-            self.desk.explorer.settings = asked["settings"]
+            self._take(asked["settings"])
             return self.actions[asked["do"]](asked, self._page(request.headers.get(PAGE, "")[:64]))
 
         return await self._answered(request, answer)
+
+    def _take(self, settings: Mapping[str, Any]) -> None:
+        """The settings of a page; the chunk that it marks is its own, and may be of its last question."""
+        self.desk.explorer.settings = {**settings, "chunk": ""}
 
     async def _answered(
         self, request: Request, answer: Callable[[Mapping[str, Any]], dict[str, Any]]
