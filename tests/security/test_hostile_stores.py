@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from tests.security.hostile_stores import ATTACKS, KINDS, numbered, sound
 from workbench.errors import InputError
 from workbench.memory import guard
 from workbench.memory.guard import bounded_memory, check_plain, guarded, read_apart
+from workbench.memory.index_files import default_index_path
 from workbench_plugins.doctor import store_snapshot
 from workbench_plugins.doctor.faults import facts
 from workbench_plugins.doctor.store_snapshot import read_store
@@ -118,6 +120,20 @@ def test_a_store_is_the_same_from_process_to_process(tmp_path: Path) -> None:
         here, there = (read(store) for read in (store_snapshot._found, read_store))
         for name, value in vars(here).items():
             assert repr(getattr(there, name)) == repr([] if value == () else value), (kind, name)
+
+
+def test_an_index_at_its_default_place_needs_no_other_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(store_snapshot, "read_apart", None)
+    place = default_index_path(tmp_path / "notes")
+    place.parent.mkdir(parents=True)
+    shutil.copy(sound("ours", tmp_path / "ours"), place)
+    assert len(read_store(place).ids) == 3
+    place.write_bytes(b"x" * 5_000)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_store(place)
 
 
 @pytest.mark.parametrize("end", ["-wal", "-journal", "-shm", ".lock", ".words"])
