@@ -12,10 +12,11 @@ REACHED = "REACHED FROM A STORE:"
 def watched(log: str | os.PathLike[str]) -> None:
     """Writes to the log each connection, and what this process opens elsewhere than here.
 
-    Here are the folder of the log, the workbench and Python.
+    Here are the folders of the log and of the indexes, the workbench and Python.
     """
     here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    ours = (os.path.dirname(log), here, os.path.realpath(here), sys.prefix, sys.base_prefix)
+    home = os.environ.get("WORKBENCH_HOME") or here
+    ours = (os.path.dirname(log), home, here, os.path.realpath(here), sys.prefix, sys.base_prefix)
     known = (*ours, "/proc", "/usr", "/lib", "/sys", "/dev")
     out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
