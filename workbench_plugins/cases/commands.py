@@ -25,6 +25,7 @@ from workbench.cli.app import (
 from workbench.cli.output import print_error, print_output
 from workbench.contracts import Index
 from workbench.errors import InputError
+from workbench.masking import secret_spans
 from workbench.measure.questions import check_indexed, load_questions
 from workbench.memory.files import replaced
 from workbench.memory.store.sqlite.location import make_folder
@@ -132,6 +133,12 @@ def _save(case: Case, out: Path | None, overwrite: bool) -> None:
     print_output(
         f"{file}: {counted(len(case.memory.notes or ()), 'note')}, {case.words:,} words, {size:,} bytes."
     )
+    texts = [*(one.text or "" for one in case.memory.notes or ()), *(one.question for one in case.questions)]
+    if secrets := sum(len(secret_spans(one)) for one in texts):
+        print_error(
+            f"{counted(secrets, 'secret')} may stand in its notes and questions, which are kept as they are. "
+            f"Before you give it away: workbench case redact {file}"
+        )
     print_error(f"Run it: workbench case run {file}")
 
 

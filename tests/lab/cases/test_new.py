@@ -157,6 +157,16 @@ def test_the_commands_save_their_search(run: Run, tmp_path: Path) -> None:
         assert "exists already" in again.err
 
 
+@pytest.mark.parametrize(("text", "warned"), [("Tea is hot.", False), ("Tea. key sk-abcdefgh1234567", True)])
+def test_a_case_whose_notes_have_a_key_is_told_of(run: Run, tmp_path: Path, text: str, warned: bool) -> None:
+    memory = world.write(tmp_path / "memory", {"memory/tea.md": text})
+    place = ["--memory", memory, "--index", tmp_path / "i.sqlite"]
+    assert run("index", memory, *place[2:]).code == 0
+    made = run("case", "new", "tea", "--target", "memory/tea.md", *place, "--out", tmp_path / "a.case.yaml")
+    assert made.code == 0
+    assert ("1 secret may stand in its notes and questions" in made.err) == warned
+
+
 def test_a_search_needs_its_target_to_become_a_case(run: Run, tmp_path: Path) -> None:
     for more in (("--case", tmp_path / "a.case.yaml"), ("--target", "memory/a.md")):
         outcome = run("search", "tea", *more)
