@@ -71,7 +71,7 @@ def packed(having: Having, size: int) -> tuple[int, bytes, bytes]:
 def unpacked(chunks: int, rows: bytes, counts: bytes, size: int) -> Having:
     """The rows and counts of a list. Raises ValueError for blobs that do not fit together."""
     if _has_bits(chunks, size):
-        found = np.flatnonzero(np.unpackbits(np.frombuffer(rows, np.uint8), count=size))
+        found = _true_places(np.frombuffer(rows, np.uint8), size)
     else:
         blocks = _blocks(size)
         in_block = np.frombuffer(rows, np.uint32, blocks)
@@ -82,12 +82,17 @@ def unpacked(chunks: int, rows: bytes, counts: bytes, size: int) -> Having:
     often = np.ones(chunks, np.int32)
     if counts:
         bits = np.frombuffer(counts, np.uint8, (chunks + 7) // 8)
-        several = np.unpackbits(bits, count=chunks).view(bool)
+        several = _true_places(bits, chunks)
         left = counts[bits.size :]
-        often[several] = np.frombuffer(left, np.uint8 if len(left) == several.sum() else np.uint32)
+        often[several] = np.frombuffer(left, np.uint8 if len(left) == several.size else np.uint32)
     if found.size != chunks:
         raise ValueError(WRONG_LISTS)
     return Having(found, often)
+
+
+def _true_places(bits: NDArray[np.uint8], count: int) -> Rows:
+    """The places of ones among so many bits. NumPy finds them in a quarter of the time among truth values."""
+    return np.flatnonzero(np.unpackbits(bits, count=count).view(bool))
 
 
 def _has_bits(chunks: int, size: int) -> bool:
