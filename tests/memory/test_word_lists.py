@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -12,7 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests import world
 from tests.home import Home
+from tests.memory.test_crash import as_nobody
 from tests.memory.test_postings import TEXT, TOKENIZERS, WHOLE, words
 from tests.memory.test_store import a_store
 from workbench.memory.embedding.local import ToyEmbedder
@@ -172,6 +175,22 @@ def test_a_sync_lists_and_an_index_without_lists_gets_them_with_the_next(home: H
     home.sync()
     with home.opened() as index:
         assert is_listed(index, "tea")
+
+
+def test_a_file_that_may_only_be_read_is_searched_without_lists() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        home = Home(world.write(Path(name) / "memory_of_wren"), Path(name) / "index" / "i.sqlite")
+        home.sync()
+        with Store.open(home.file) as store, store.writing():
+            store.set_meta("words", "0")
+        home.file.parent.chmod(0o777)
+        for one in home.file.parent.iterdir():
+            one.chmod(0o444 if ".build-" in one.name else 0o666)
+        with as_nobody():
+            assert home.sync().unchanged == 6
+            with home.opened() as index:
+                assert not is_listed(index, "tea")
 
 
 FORGED = {

@@ -44,7 +44,7 @@ from workbench.memory.store.sqlite import database
 from workbench.memory.store.sqlite.database import check_dimensions, identity, plain_errors, typed
 from workbench.memory.store.sqlite.fts5 import SQLitePostings, match_expression
 from workbench.memory.store.sqlite.word_listing import update_lists
-from workbench.memory.store.sqlite.word_lists import WordLists
+from workbench.memory.store.sqlite.word_lists import WordLists, are_listed
 from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vector
 
 LARGEST_KNN = 4096
@@ -400,9 +400,10 @@ class Store(IndexStore):
         return SQLitePostings(self.db, "chunks_fts", lists=WordLists(self.db))
 
     def list_words(self) -> None:
-        """Brings the lists of frequent words up to date, from which most postings are read."""
-        with self.writing():
-            update_lists(self.db, self.postings())
+        """Brings the lists of frequent words up to date, if the file can be written: FTS5 knows the same."""
+        if self.writable and not are_listed(self.db):
+            with self.writing():
+                update_lists(self.db, self.postings())
 
     def matrix(self) -> tuple[Rows, NDArray[np.float32]]:
         """The rows that have a vector, and these unit vectors, in row order: (n,) and (n, dimensions)."""

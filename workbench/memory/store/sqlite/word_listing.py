@@ -18,7 +18,6 @@ from workbench.memory.store.postings import Having
 from workbench.memory.store.sqlite.fts5 import SQLitePostings
 from workbench.memory.store.sqlite.word_lists import (
     FIRST,
-    GENERATION,
     GONE,
     RECENT,
     ROWS,
@@ -59,10 +58,7 @@ NOTHING = Listed(np.empty(0, np.int64), np.empty(0, TEXT_HASH))
 
 def update_lists(db: apsw.Connection, postings: SQLitePostings) -> None:
     """Makes the lists those of the present chunks, within a transaction of the caller."""
-    if has_tables(db):
-        if db.execute(GENERATION).get is not None:
-            return
-    else:
+    if not has_tables(db):
         for name, sql in TABLES.items():
             db.execute(f"DROP TABLE IF EXISTS main.{name}")
             db.execute(sql)

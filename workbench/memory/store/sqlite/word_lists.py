@@ -110,6 +110,11 @@ def has_tables(db: apsw.Connection) -> bool:
     return dict(found) == TABLES
 
 
+def are_listed(db: apsw.Connection) -> bool:
+    """Whether the file has lists, and they are of its present generation."""
+    return has_tables(db) and db.execute(GENERATION).get is not None
+
+
 def stored(db: apsw.Connection, name: str) -> bytes:
     """What is kept in `word_rows` under a name; empty for a name that is not there."""
     found: bytes | None = db.execute("SELECT value FROM main.word_rows WHERE name = ?", (name,)).get
