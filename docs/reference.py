@@ -13,6 +13,7 @@ import math
 import os
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +31,7 @@ from workbench.cli.app import app
 from workbench.cli.entry import OWN_MISTAKE
 from workbench.errors import InputError, ProviderError, StorageError
 from workbench.retrieval.pipeline import Pipeline
+from workbench.safe_text import counted
 from workbench.systems.catalogue import SYSTEMS
 from workbench_plugins.diagnose.findings import Finding, lint, lint_on
 from workbench_plugins.doctor.faults import Fault, faults, held_by
@@ -75,9 +77,13 @@ SHIPPED = (
     "The real package gets our legs' lists where its own retrievers, store or index would be, and answers "
     "with its defaults: 77 pairs of lists of the sample memory's questions, and 200 random pairs "
     "with ties, gaps, empty and single lists. Left out are lists with equal scores for Qdrant, and cosines "
-    "at exactly the threshold for mem0. Where the order differs, scores are equal but for rounding. On "
-    "2026-11-27 each package that was run was the newest on PyPI. So were Basic Memory 0.24.1 and, on npm, "
-    "OpenClaw 2026.9.6 and QMD 2.8.3."
+    "at exactly the threshold for mem0. Where the order differs, scores are equal but for rounding."
+)
+
+NEWEST = (
+    "What npm and PyPI had on {asked}. The tables above say for which releases each sentence about "
+    "another project was checked; a newer release may differ. AnythingLLM, AutoMem, Azure AI Search, Dify, "
+    "Elasticsearch, OpenSearch and Weaviate are not packages of npm or PyPI, and were not asked for."
 )
 
 RELEASES = (
@@ -232,6 +238,32 @@ def shipped_table() -> Iterator[str]:
         yield row(f"`{one.name}`", theirs["package"], str(len(both)), str(same), told)
 
 
+def newest_releases() -> Any:
+    """The newest release of each package, as its registry had it, and the one that was compared."""
+    return yaml.safe_load((HERE.parent / "tests" / "records" / "newest.yaml").read_text(encoding="utf-8"))
+
+
+def recorded_releases() -> Iterator[tuple[str, str]]:
+    """For each recorded fusion and system: the package with its release, and `fusion` or `system`."""
+    records = HERE.parent / "tests" / "records"
+    for kind, file in (("fusion", "fusions.json.gz"), ("system", "shipped.json.gz")):
+        record = json.loads(gzip.decompress((records / file).read_bytes()))
+        yield from ((one["package"], kind) for one in record.get("systems", record).values())
+
+
+def newest_table() -> Iterator[str]:
+    """The release of each package that was compared, what of it, and the newest one with its date."""
+    ran = Counter(recorded_releases())
+    yield from ("| package | compared | what was compared | newest | of | |", "|---|---|---|---|---|---|")
+    for one in newest_releases()["packages"]:
+        counts = ((kind, ran[f"{one['name']} {one['compared']}", kind]) for kind in ("fusion", "system"))
+        how = one.get("how") or ", ".join(counted(number, kind) for kind, number in counts if number)
+        state = "the newest" if one["newest"] == one["compared"] else "**a newer one is not compared**"
+        yield row(
+            f"{one['name']} ({one['registry']})", one["compared"], how, one["newest"], f"{one['of']}", state
+        )
+
+
 def records_table() -> Iterator[str]:
     """Whole releases against our systems: equal lists, and the cause of each other one.
 
@@ -304,6 +336,8 @@ def systems_page() -> str:
     lines += ["## Fusions against their packages", "", *fusions_table(), ""]
     lines += ["## Products against their packages", "", SHIPPED, "", *shipped_table(), ""]
     lines += ["## Releases against their records", "", RELEASES, "", *records_table(), ""]
+    asked = NEWEST.format(**newest_releases())
+    lines += ["## Newest releases", "", asked, "", *newest_table(), ""]
     lines += ["## Languages", "", LANGUAGES, "", *languages_table(), ""]
     lines += ["## Specimens, and what names them", "", *specimens_tables(), ""]
     return "\n".join(lines).rstrip() + "\n"

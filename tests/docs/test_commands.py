@@ -186,6 +186,14 @@ def test_a_reference_page_is_up_to_date(name: str) -> None:
     assert page == reference.PAGES[name](), f"docs/{name} is out of date. Run: {reference.RENEW}"
 
 
+def test_the_table_of_newest_releases_has_each_release_that_is_recorded() -> None:
+    told = {f"{one['name']} {one['compared']}" for one in reference.newest_releases()["packages"]}
+    assert {package for package, _ in reference.recorded_releases()} <= told
+    for one in reference.newest_releases()["packages"]:
+        assert one["of"] <= reference.newest_releases()["asked"]
+        assert "how" in one or f"{one['name']} {one['compared']}" in dict(reference.recorded_releases())
+
+
 def test_every_command_and_every_system_is_on_its_page() -> None:
     commands, systems = ((PROJECT / "docs" / name).read_text(encoding="utf-8") for name in reference.PAGES)
     assert "\n## case run\n" in commands
