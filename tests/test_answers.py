@@ -42,7 +42,10 @@ def test_an_excerpt_begins_where_the_words_of_the_question_are_and_marks_them() 
         ("東京の天気", "明日の東京の天気は", ["東京の天気"]),
         ("the", "the cat", ["the"]),  # it has no other word
         ("the cat", "the cat", ["cat"]),
-        ("notify", "notified, notifying, notification", ["notifying"]),
+        ("notify", "notified, notifying, notification", ["notified", "notifying"]),
+        ("how long must it dry", "it dries, dried, drier, a dryad", ["dries", "dried", "drier"]),
+        ("berries", "a berry, berries, taxi", ["berry", "berries"]),
+        ("taxis", "a taxi, taxis", ["taxi", "taxis"]),
         ("", "any text", []),
     ],
 )

@@ -1,7 +1,7 @@
 """The part of a text that has the most of a question's words, with these words marked.
 
 It is for reading. How an engine compares words is in its keyword leg. Here a word is found in upper or lower
-case, and with the common endings of English: `tide` in `Tides`, `notify` in `notifying`.
+case, and with the common endings of English: `tide` in `Tides`, `notify` in `notifying`, `dry` in `dries`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ WITHOUT_WORDS = re.compile(r"[\W_]*")
 SENTENCE = re.compile(r"(?<=[.!?:;])\s+")
 ENDING = re.compile(r"(?<=\w{3})(?:ings?|ed|es|s)$", re.I)
 ENDINGS = r"(?:e|s|es|ed|d|ings?|ers?|ly|y|ies)?\b"
+CHANGING = re.compile(r"(\w+[^\W\d_aeiou])(?:y|ies|ied)", re.I)
+"""A word whose last y becomes i before an ending: `dry` and `dries`."""
+Y_ENDINGS = r"(?:ying|yings|y|i(?:es?|ed|ers?|est|ly))\b"
 UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 """A character of a script that does not part its words with blanks, or that adds endings to them."""
 
@@ -61,6 +64,8 @@ def _start(patterns: Sequence[re.Pattern[str]], text: str) -> int:
 def _pattern(word: str) -> re.Pattern[str]:
     if UNSPACED.search(word):
         return re.compile(re.escape(word), re.I)
+    if changing := CHANGING.fullmatch(word):
+        return re.compile(rf"\b{re.escape(changing[1])}{Y_ENDINGS}", re.I)
     return re.compile(rf"\b{re.escape(ENDING.sub('', word))}{ENDINGS}", re.I)
 
 
