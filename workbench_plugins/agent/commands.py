@@ -116,11 +116,26 @@ class ServeOptions(ToolOptions):
     ] = True
 
     def tools(self, **more: Any) -> AgentTools:
-        """Those of the recommended system if no other is named, with a floor from the memory's labels."""
+        """Those of the recommended system if no other is named, with a floor from the memory's labels.
+
+        A floor that the user sets, as the file of a calibration does, stays.
+        """
         from workbench.systems.catalogue import default_system
 
         chosen = replace(self, system=self.system or default_system())
-        return super(ServeOptions, chosen).tools(calibrated=self.calibrate, **more)
+        calibrated = self.calibrate and not chosen.sets_floor
+        return super(ServeOptions, chosen).tools(calibrated=calibrated, **more)
+
+    @property
+    def sets_floor(self) -> bool:
+        """Whether the settings give the system another floor than its own."""
+        from workbench.retrieval.cutoff import Floor
+
+        def floors(settings: list[str] | None) -> list[Floor]:
+            asked = SystemOptions(settings=settings).pipeline(self.system or FOR_AGENTS)
+            return [one for one in asked.stages if isinstance(one, Floor)]
+
+        return floors(self.settings) != floors(None)
 
 
 def memory_search(
