@@ -268,6 +268,55 @@ def test_a_command_without_a_trace_says_that_the_index_is_another(
     assert "Not indexed as" not in run("case", "run", case).out
 
 
+def test_blame_searches_each_system_in_its_own_index_and_the_index_is_a_change(
+    run: Run, three: Path, tmp_path: Path
+) -> None:
+    labels = tmp_path / "labels.yaml"
+    labels.write_text(LABELS, encoding="utf-8")
+    where = ("--memory", three, "--questions", labels, "--json")
+    found = run("blame", CLAW, BM, *where, "--measure", "RR").json()
+    alone = {one["system"]: one for one in run("evaluate", "-s", CLAW, "-s", BM, *where).json()}
+    for side, name in (("before", CLAW), ("after", BM)):
+        assert found[side]["value"] == pytest.approx(alone[name]["mrr"] * alone[name]["n"])
+    shares = {one["change"]: one["share"] for one in found["changes"]}
+    assert sum(shares.values()) == pytest.approx(found["difference"])
+    assert "index" in shares
+    assert found["indexed_otherwise"] is None
+    one = run("blame", CLAW, BM, "--question", "the key of the shed", "--memory", three, "--json").json()
+    assert one["after"]["value"] == 1
+    assert one["before"]["value"] < 1
+
+
+def test_every_command_says_that_an_index_is_not_the_release_s_own(
+    run: Run, home: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    root, case = world.write(tmp_path / "one way", NOTES), tmp_path / "key.case.yaml"
+    labels = tmp_path / "labels.yaml"
+    labels.write_text(LABELS, encoding="utf-8")
+    assert run("index", root).code == 0
+    told = [f"Not indexed as {name} does it (" for name in (CLAW, BM)]
+    blamed = run("blame", CLAW, BM, "-m", root, "--questions", labels).out.splitlines()
+    assert [line[: len(one)] for line, one in zip(blamed, told, strict=False)] == told
+    assert "index" not in [line.split()[0] for line in blamed if line]
+    ours = ("-m", root, "--questions", labels, "-s", CLAW, "-s", BM)
+    for command in ("compare", "lint"):
+        lines = run("runs", command, *ours).err.splitlines()
+        assert [line[: len(one)] for line, one in zip(lines[-2:], told, strict=True)] == told
+    evaluated = run("evaluate", "-m", root, "-q", labels, "-s", OWN, "-s", CLAW, "-s", BM).out.splitlines()
+    assert [line[: len(one)] for line, one in zip(evaluated, told, strict=False)] == told
+    assert all(line.endswith(f"--as {name}") for line, name in zip(evaluated, (CLAW, BM), strict=False))
+    many = run("evaluate", "-m", root, "-q", labels, "-s", CLAW, "-s", BM, "-s", "bm-head").out.splitlines()
+    assert many[0] == (
+        f"Not indexed as 3 releases do it: {CLAW}, {BM}, bm-head. "
+        f"Do so for each: workbench index {shlex.quote(str(root))} --as NAME"
+    )
+    assert run("memory-search", "the key of the shed", "-m", root, "-s", CLAW).code == 0
+    assert caplog.text.count(told[0]) == 1
+    run("case", "new", "key of the shed", "--target", "memory/shed.md", "-m", root, "-s", CLAW, "--out", case)
+    assert run("case", "run", case).err == ""
+    assert f"by another rule than that of {BM}." in run("case", "run", case, "-s", BM).err
+
+
 def test_a_damaged_index_is_named_with_its_repair_and_the_others_answer(run: Run, three: Path) -> None:
     damage(default_index_path(three, CLAW))
     asked = ("search", "where is the key of the shed", "-m", three)

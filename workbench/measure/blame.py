@@ -1,7 +1,7 @@
 """Which change makes two pipelines differ: every change alone, all sets of changes, and fair shares.
 
-An edit gives one slot of a pipeline another stage or none, or changes the layout. `Reruns` runs edited
-pipelines for one question, from the first changed stage on.
+An edit gives one slot of a pipeline another stage or none, or changes the layout, or the index that is
+searched. `Reruns` runs edited pipelines for one question, from the first changed stage on.
 """
 
 from __future__ import annotations
@@ -25,10 +25,19 @@ from workbench.progress import progress_bar
 from workbench.records import Stage, Tabular, Trace
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import Union, legs_of
-from workbench.retrieval.pipeline import Pipeline, Running, before, check_open, check_pipeline, run, search
+from workbench.retrieval.pipeline import (
+    Pipeline,
+    Running,
+    before,
+    caution,
+    check_open,
+    check_pipeline,
+    run,
+    search,
+)
 from workbench.retrieval.query import BLANKS, check_question
 from workbench.safe_text import counted
-from workbench.tables import Block, Fold, Part, Table, Types, hanging, numbers, tidy
+from workbench.tables import Block, Fold, Note, Part, Table, Types, hanging, numbers, tidy
 
 if TYPE_CHECKING:
     from workbench.figures import Figure
@@ -36,12 +45,16 @@ if TYPE_CHECKING:
 LAYOUT = "layout"
 """The name under which the layout of a pipeline counts as a slot, as in `Pipeline.diff`."""
 
+INDEX = "index"
+"""The name under which the index counts as a slot, if the second pipeline is searched in another one."""
+
 
 @dataclass(frozen=True)
 class Edit:
     """One slot with its new content: a stage, or None to take the stage away; for `layout`, a layout.
 
-    A stage in a slot that the pipeline does not have goes ahead of the slot `before`, or to the end.
+    A stage in a slot that the pipeline does not have goes ahead of the slot `before`, or to the end. The slot
+    `index` has no content: it stands for the index of the other pipeline, and changes no stage.
     """
 
     slot: str
@@ -51,6 +64,8 @@ class Edit:
     @property
     def description(self) -> str:
         """The new content in words."""
+        if self.slot == INDEX:
+            return "the index that the second system is searched in"
         if self.content is None:
             return "the index as it is" if self.slot == LAYOUT else f"no {self.slot.replace('_', ' ')}"
         return self.content.description
@@ -184,6 +199,9 @@ def _union(pipeline: Pipeline) -> int:
     return next(unions, len(pipeline.stages))
 
 
+MOST_NAMED = 3
+"""A change of more slots than these is named by its first one, and by the number of the others."""
+
 MOST_EXACT = 12
 """Up to so many changes all sets of them are run; beyond, orders are drawn."""
 
@@ -256,7 +274,8 @@ class Blame(Tabular):
     """How much of the difference between two pipelines each change has: the shares sum to it exactly.
 
     `before` and `after` are the sums of the measure over the questions. `runs` counts the sets of changes
-    that were run. `verdict` is the paired comparison of the two pipelines.
+    that were run. `verdict` is the paired comparison of the two pipelines. `otherwise` has a sentence for
+    each pipeline whose index is not made as its release makes one.
     """
 
     one: Pipeline
@@ -271,6 +290,7 @@ class Blame(Tabular):
     exact: bool
     runs: int
     together: Mapping[tuple[str, ...], Fraction] = field(repr=False)
+    otherwise: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """One line; `workbench.show` prints all."""
@@ -305,6 +325,7 @@ class Blame(Tabular):
             ],
             "flips": [asdict(one) for one in self.flips],
             "paired": self.verdict.as_json(),
+            "indexed_otherwise": list(self.otherwise) or None,
         }
 
     def view(self, all_flips: str = ALL_FLIPS) -> list[Part]:
@@ -314,6 +335,7 @@ class Blame(Tabular):
         """
         changes = [hanging(self._method), self.shares_table()]
         return [
+            *map(Note.of, self.otherwise),
             Block(f"{self._heading}; {self._largest}", style="bold"),
             hanging(f"Question by question: {self.verdict}."),
             self._largest_shares(),
@@ -428,32 +450,37 @@ def blame(
     *,
     target: str = "",
     measure: Any = HITS,
+    other_index: Index | None = None,
 ) -> Blame:
     """Which changes make `other` differ from `one`, for labelled questions or for a single one.
 
     A change is a slot in which the two differ; slots that do not fit without each other are one change. For
     a single question without a target the measure is OVERLAP. Up to MOST_EXACT changes the shares are
-    exact; beyond, they come from drawn orders and have an error, but still sum to the difference.
+    exact; beyond, they come from drawn orders and have an error, but still sum to the difference. With
+    `other_index`, `other` is searched in that index, and the index is one of the changes.
 
     Raises InputError for two pipelines that do not differ, for a target that is not in the index, and for an
     unknown measure. Source: Shapley, A value for n-person games, 1953.
     """
     check_pipeline(one)
     check_pipeline(other)
+    second = index if other_index is None else other_index
     check_open(index)
-    parts = changes_between(one, other)
-    with index.snapshot():
-        value = _value_of(one, other, index, questions, target, measure)
-        return _blamed(one, other, parts, value)
+    check_open(second)
+    parts = changes_between(one, other, in_other_index=second is not index)
+    with index.snapshot(), second.snapshot():
+        value = _value_of(one, other, (index, second), questions, target, measure)
+        told = dict.fromkeys([caution(one, index), caution(other, second)])
+        return replace(_blamed(one, other, parts, value), otherwise=tuple(filter(None, told)))
 
 
-def changes_between(one: Pipeline, other: Pipeline) -> list[tuple[Edit, ...]]:
+def changes_between(one: Pipeline, other: Pipeline, in_other_index: bool = False) -> list[tuple[Edit, ...]]:
     """The changes from one pipeline to another: any set of them gives stages that fit together.
 
-    Raises InputError if the two do not differ.
+    With `in_other_index`, the first change is that of the index. Raises InputError if the two do not differ.
     """
     parts: list[tuple[Edit, ...]] = [(edit,) for edit in edits_between(one, other)]
-    if not parts:
+    if not parts and not in_other_index:
         raise InputError(
             f"{one.name} and {other.name} do not differ, so there is nothing to blame.",
             "Name two systems that differ: workbench diff A B.",
@@ -463,7 +490,7 @@ def changes_between(one: Pipeline, other: Pipeline) -> list[tuple[Edit, ...]]:
         merged = tuple(edit for number in sorted(pair) for edit in parts[number])
         parts = [part for number, part in enumerate(parts) if number not in pair]
         parts.insert(min(first, second), merged)
-    return parts
+    return [(Edit(INDEX, None),), *parts] if in_other_index else parts
 
 
 def _dependent(one: Pipeline, parts: Sequence[tuple[Edit, ...]]) -> tuple[int, int] | None:
@@ -498,38 +525,57 @@ def _edits(parts: Sequence[tuple[Edit, ...]], some: Iterable[int]) -> list[Edit]
 
 
 class _Value(NamedTuple):
-    """What is measured: the questions with their targets, and the value of each under a pipeline."""
+    """What is measured: the questions with their targets, and the value of each after some edits."""
 
     asked: Sequence[tuple[str, str]]
     measure: str
-    of: Callable[[Pipeline], list[Fraction]]
+    of: Callable[[Sequence[Edit]], list[Fraction]]
 
 
 def _value_of(
-    one: Pipeline, other: Pipeline, index: Index, questions: QuestionSet | str, target: str, measure: Any
+    one: Pipeline,
+    other: Pipeline,
+    indexes: tuple[Index, Index],
+    questions: QuestionSet | str,
+    target: str,
+    measure: Any,
 ) -> _Value:
-    many = CachedIndex(index)
     if isinstance(questions, str):
         asked = [(check_question(questions), target)]
     else:
         asked = [(each.question, each.target) for each in questions.questions]
     if not isinstance(questions, str) or target:
         labelled = [Question(question=text, target=path) for text, path in asked]
-        check_targets(QuestionSet(questions=tuple(labelled)), index.paths())
-    runs = [Reruns(text, one, many) for text, _ in asked]
+        check_targets(
+            QuestionSet(questions=tuple(labelled)), [path for one in indexes for path in one.paths()]
+        )
+    here, there = indexes
+    first = _reruns(asked, one, here)
+    second = first if there is here else _reruns(asked, one, there)
+
+    def paths(edits: Sequence[Edit]) -> list[list[str]]:
+        changed = edited(one, edits)
+        runs = second if any(edit.slot == INDEX for edit in edits) else first
+        return [each.trace(changed).paths() for each in runs]
+
     if isinstance(questions, str) and not target:
-        wanted = set(runs[0].trace(other).paths())
-        return _Value(asked, OVERLAP, lambda changed: [_overlap(wanted, runs[0].trace(changed).paths())])
+        wanted = set(second[0].trace(other).paths())
+        return _Value(asked, OVERLAP, lambda edits: [_overlap(wanted, found) for found in paths(edits)])
     known = known_measure(measure)
 
-    def of(changed: Pipeline) -> list[Fraction]:
-        answers = [each.trace(changed).paths() for each in runs]
+    def of(edits: Sequence[Edit]) -> list[Fraction]:
+        answers = paths(edits)
         if measure == HITS:
             return [Fraction(path in found) for found, (_, path) in zip(answers, asked, strict=True)]
         judged = [Judged(found, [path]) for found, (_, path) in zip(answers, asked, strict=True)]
         return [Fraction(number) for number in values(judged, known)]
 
     return _Value(asked, str(measure), of)
+
+
+def _reruns(asked: Sequence[tuple[str, str]], one: Pipeline, index: Index) -> list[Reruns]:
+    many = CachedIndex(index)
+    return [Reruns(text, one, many) for text, _ in asked]
 
 
 def _overlap(wanted: set[str], found: Sequence[str]) -> Fraction:
@@ -540,21 +586,27 @@ def _overlap(wanted: set[str], found: Sequence[str]) -> Fraction:
 # Shares
 
 
+def _name(part: Sequence[Edit]) -> str:
+    """The slots of a change, joined; the first one and the number of the others if they are many."""
+    slots = [edit.slot for edit in part]
+    if len(slots) <= MOST_NAMED:
+        return " and ".join(slots)
+    return f"{slots[0]} and {counted(len(slots) - 1, 'other')} together"
+
+
 class _Sets:
     """The value of every set of changes that is asked for; each is run once. `ran` is called after a run."""
 
-    def __init__(
-        self, one: Pipeline, parts: Sequence[tuple[Edit, ...]], value: _Value, ran: Callable[[], object]
-    ) -> None:
-        self.one, self.parts, self.value, self.ran = one, parts, value, ran
+    def __init__(self, parts: Sequence[tuple[Edit, ...]], value: _Value, ran: Callable[[], object]) -> None:
+        self.parts, self.value, self.ran = parts, value, ran
         self.none, self.every = frozenset[int](), frozenset(range(len(parts)))
-        self.names = [" and ".join(edit.slot for edit in part) for part in parts]
+        self.names = list(map(_name, parts))
         self.known: dict[Chosen, list[Fraction]] = {}
 
     def per_question(self, chosen: Chosen) -> list[Fraction]:
         """The value of each question when these changes are made."""
         if chosen not in self.known:
-            self.known[chosen] = self.value.of(edited(self.one, _edits(self.parts, chosen)))
+            self.known[chosen] = self.value.of(_edits(self.parts, chosen))
             self.ran()
         return self.known[chosen]
 
@@ -595,7 +647,7 @@ class _Sets:
 def _blamed(one: Pipeline, other: Pipeline, parts: Sequence[tuple[Edit, ...]], value: _Value) -> Blame:
     count, exact = len(parts), len(parts) <= MOST_EXACT
     with progress_bar(total=2**count if exact else None, desc="running", unit="set", delay=1) as bar:
-        sets = _Sets(one, parts, value, bar.update)
+        sets = _Sets(parts, value, bar.update)
         shares = exact_shares(count, sets.worth) if exact else drawn_shares(count, sets.worth)
         flips = tuple(sets.flips())
         blamed = tuple(sets.part(number, share, error) for number, (share, error) in enumerate(shares))

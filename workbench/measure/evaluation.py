@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 PASSING = 3
 """A file passes if at least this many of its questions hit, as in openclaw#16021."""
 
+MOST_TOLD = 2
+"""For so many releases the whole sentence is printed; for more of them, one sentence with their names."""
+
 QUESTIONS: Types = {
     "system": "str", "question": "str", "kind": "str", "target": "str", "answerable": "bool",
     "correct": "bool", "hit": "boolean", "rank": "Int64", "reciprocal_rank": "float64", "returned": "int64",
@@ -195,15 +198,21 @@ class Evaluations(list[Evaluation], Tabular):
 
     @property
     def cautions(self) -> list[Part]:
-        """For which systems the index is not made as their releases make one: nothing, or one line."""
-        cautioned = {one.pipeline.name: one.caution for one in self if one.caution}
-        if len(set(cautioned.values())) < 2:
-            return [Note.of(one) for one in set(cautioned.values())]
-        names = ", ".join(cautioned)
+        """For which systems the index is not made as their releases make one, with the command for each.
+
+        Of many releases, one line names them, and one command with NAME in place of theirs.
+        """
+        told = {
+            one.caution: one.pipeline.indexing.name for one in self if one.caution and one.pipeline.indexing
+        }
+        if len(told) <= MOST_TOLD:
+            return [Note.of(one) for one in told]
+        first, name = next(iter(told.items()))
+        command = first.partition("Do so: ")[2].replace(f"--as {name}", "--as NAME")
         return [
             Note(
-                f"Not indexed as the releases of {len(cautioned)} systems do it:",
-                f"{names}. How to do so: workbench evaluate -s NAME",
+                f"Not indexed as {len(told)} releases do it:",
+                f"{', '.join(told.values())}. Do so for each: {command}",
             )
         ]
 

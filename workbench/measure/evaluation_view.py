@@ -28,15 +28,11 @@ class EvaluationAnswer(Shown):
         self.compared = [(one, paired_with_first(evaluations, one)) for one in measures]
 
     def view(self) -> list[Part]:
-        """The answer by each measure, what limits it, and the rest in folds.
-
-        That the index is not made for the first system, whose figures come first, stands above them.
-        """
+        """What the index is not made for, the answer by each measure, its limits, and the rest in folds."""
         parts: list[Part] = []
         for measure, verdicts in self.compared:
             parts += ["", *self._answer(measure, verdicts)]
-        above = self.evaluations.cautions if self.evaluations[0].caution else []
-        return [*above, *parts[1:], *self._limits(), *self._rest()]
+        return [*self.evaluations.cautions, *parts[1:], *self._limits(), *self._rest()]
 
     def _answer(self, measure: Any, verdicts: Sequence[Paired]) -> list[Part]:
         first = Block(self._first(measure), style="bold")
@@ -82,11 +78,6 @@ class EvaluationAnswer(Shown):
         """What the reader has to know beside the figures, a line for each."""
         kinds = dict.fromkeys(one.kind for one in self.warnings)
         parts: list[Part] = [hanging(f"What these numbers do not say: {', '.join(kinds)}.")] if kinds else []
-        cautioned = sum(bool(one.caution) for one in self.evaluations)
-        if cautioned > 1:
-            parts.append(hanging(f"The index is not made as {cautioned} of these systems make theirs."))
-        elif not self.evaluations[0].caution:
-            parts += self.evaluations.cautions
         return [*parts, Line("With --details: MRR, the kinds of questions, and each comparison.", "dim")]
 
     def _rest(self) -> list[Part]:

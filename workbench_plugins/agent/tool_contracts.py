@@ -150,7 +150,13 @@ class Contract:
             row["snippet"] = quoted_lines(beginning(part.text, share - len("> …")))
         count = rows_that_fit(rows, room)
         more = {"more": found.first + count} if count < len(rows) else {}
-        return {"results": rows[:count], **more, **{k: v for k, v in answer.items() if k != "results"}}
+        return {
+            name: value
+            for key, whole in answer.items()
+            for name, value in (
+                {"results": rows[:count], **more} if key == "results" else {key: whole}
+            ).items()
+        }
 
     def row(self, candidate: Candidate, trace: Trace) -> Answer:
         """One result. 2026.2.13 adds the chunk's id where there is no keyword leg."""

@@ -32,7 +32,7 @@ from workbench.registry import has_feature
 from workbench.retrieval.columns import PlainStage
 from workbench.retrieval.cutoff import dropped
 from workbench.retrieval.explain import Explanation, explain
-from workbench.retrieval.pipeline import Pipeline, search
+from workbench.retrieval.pipeline import Pipeline, caution, search
 from workbench.retrieval.query import check_question
 from workbench.safe_text import counted
 from workbench.systems.openclaw import WITH_EVIDENCE
@@ -176,6 +176,7 @@ class AgentTools:
 
     def __post_init__(self) -> None:
         self._calibrating = threading.Lock()
+        self._told = ""  # what the log has said of the index
         self.cases = None if self.cases is None else memory_root(self.cases)
         folder = folder_of(self.memory)
         self._is_folder = folder is not None
@@ -212,13 +213,18 @@ class AgentTools:
 
     def _open(self, index: OpenIndex | None = None) -> OpenIndex:
         """An open index that has what its pipeline compares, before the time limit of a search begins."""
-        index = index or open_index(
-            self.memory,
-            self.embedder,
-            index_path=self.index_path,
-            re_embed=self.re_embed,
-            like=self.pipeline.indexing,
-        )
+        if index is None:
+            index = open_index(
+                self._root if self._is_folder and self._root is not None else self.memory,
+                self.embedder,
+                index_path=self.index_path,
+                re_embed=self.re_embed,
+                like=self.pipeline.indexing,
+            )
+            told = caution(self.pipeline, index)
+            if told != self._told:
+                self._told = told
+                LOG.warning("%s", told)
         if isinstance(index, MemoryIndex) and not getattr(self.pipeline.layout, "has_vectors", False):
             index.prepare()
         return index
@@ -431,8 +437,11 @@ def _short_answer(trace: Trace) -> Answer:
     whole = trace.as_json()
     dropped = [(one, one.drop.stage) for one in trace.candidates if one.drop is not None]
     return {
-        "says": "\n".join([trace.headline, *trace.notes, *trace.outcome_lines()]),
-        **{name: whole[name] for name in ("question", "system", "indexed_otherwise", "legs")},
+        "indexed_otherwise": whole["indexed_otherwise"],
+        "says": "\n".join(
+            [*([trace.headline] if trace.results else []), *trace.notes, *trace.outcome_lines()]
+        ),
+        **{name: whole[name] for name in ("question", "system", "legs")},
         "results": [
             {name: one[name] for name in ("rank", "path", "start_line", "end_line")}
             | {"score": round(one["score"], 4)}

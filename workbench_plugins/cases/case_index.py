@@ -29,11 +29,20 @@ from workbench.memory.embedding.local import (
 )
 from workbench.memory.files import FileLocation, content_hash, list_files, read_document
 from workbench.memory.index import MemoryIndex
-from workbench.memory.sources import Chunker, LineChunker, chunk_id, chunker_of_file, whole_characters
+from workbench.memory.sources import (
+    Chunker,
+    LineChunker,
+    chunk_id,
+    chunker_of_file,
+    resized,
+    sizes_in,
+    whole_characters,
+)
 from workbench.memory.store.contract import Cached, Settings
 from workbench.memory.store.sqlite.store import Store
 from workbench.records import Document, Passage, Vector
 from workbench.registry import has_feature
+from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import BLANKS
 from workbench.systems.catalogue import indexing
 from workbench_plugins.cases.model import (
@@ -130,6 +139,15 @@ def chunker_of(memory: CaseMemory) -> Chunker:
     """The chunker that cuts the texts of a memory. Raises InputError for an unknown release."""
     given = memory.chunker
     return indexing(given.release).chunker if given.release else LineChunker(given.tokens, given.overlap)
+
+
+def cut_otherwise(case: Case, pipeline: Pipeline) -> bool:
+    """Whether the release of a pipeline would cut the notes of a case otherwise than the case does."""
+    if pipeline.indexing is None or case.memory.lists is not None:
+        return False
+    own, cut = pipeline.indexing.chunker, chunker_of(case.memory)
+    sizes = sizes_in(cut.name)
+    return (own if sizes is None or sizes_in(own.name) is None else resized(own, sizes)).name != cut.name
 
 
 class CutNote(NamedTuple):

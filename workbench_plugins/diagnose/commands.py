@@ -149,7 +149,9 @@ def blame(
 ) -> None:
     """Share the difference between two systems among the changes between them. Exit code 1 if it is 0.
 
-    --set, --limit and --min-score change both. With the same system twice, they change the second alone.
+    Two systems with different indexes (`index --as NAME`) are each searched in their own, and the index is
+    one of the changes. --set, --limit and --min-score change both systems. With the same system twice, they
+    change the second alone.
     """
     from dataclasses import replace
 
@@ -173,9 +175,9 @@ def blame(
         raise InputError(
             f"There are no labelled questions in {where.memory}.", "Give --questions FILE, or one --question."
         )
-    with where.opened(first, second) as opened:
+    with where.opened_for_each([first, second]) as (here, there):
         path = where.relative(target) if target else ""
-        found = blamed(first, second, opened, asked, target=path, measure=measure)
+        found = blamed(first, second, here, asked, target=path, measure=measure, other_index=there)
     shown = found if as_json else [*found.view("--json lists all")]
     answer(shown, as_json, yes=found.difference, details=details)
 

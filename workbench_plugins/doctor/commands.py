@@ -147,7 +147,7 @@ def examine_store(
     ]
     chunks, model_named = counted(len(snapshot.ids), "chunk"), snapshot.model or "no model named"
     description = f"{snapshot.name}: {snapshot.kind} store, {chunks}, {model_named}"
-    return [*found, Check("store", not found, ". ".join([description, *facts(snapshot)]))]
+    return [*found, Check("store", not found, _sentences(description, *facts(snapshot)))]
 
 
 def examine(memory: str | os.PathLike[str], index_path: Path | None = None) -> list[Check]:
@@ -197,7 +197,12 @@ def _index(memory: Path, index_path: Path | None) -> str:
         raise InputError(f"The index {snapshot.name}: {first}.", f"See workbench doctor {memory}")
     files, chunks = counted(len(snapshot.hashes), "file"), counted(len(snapshot.ids), "chunk")
     made = f"{snapshot.name}: {files}, {chunks}, up to date, made by {snapshot.model} ({snapshot.revision})"
-    return ". ".join([made, *facts(snapshot)])
+    return _sentences(made, *facts(snapshot))
+
+
+def _sentences(*said: str) -> str:
+    """These sentences as one text, with one full stop after each but the last."""
+    return ". ".join(one.removesuffix(".") for one in said)
 
 
 def _indexes() -> str:

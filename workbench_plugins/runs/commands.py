@@ -26,6 +26,7 @@ from workbench.errors import InputError
 from workbench.measure.questions import check_targets, load_questions
 from workbench.memory.store.sqlite.location import make_folder
 from workbench.registry import has_feature
+from workbench.retrieval.pipeline import caution
 from workbench.safe_text import counted
 from workbench_plugins.runs import comparing, linting
 from workbench_plugins.runs.collections import read_collection, write_beir
@@ -108,7 +109,10 @@ class RunOptions(IndexOptions):
             )
         pipelines = [SystemOptions(self.limit).pipeline(one) for one in self.systems]
         with self.opened_for_each(pipelines) as indexes:
-            return [run_of(one, asked, index) for one, index in zip(pipelines, indexes, strict=True)]
+            pairs = list(zip(pipelines, indexes, strict=True))
+            for told in dict.fromkeys(filter(None, (caution(*both) for both in pairs))):
+                print_error(told)
+            return [run_of(one, asked, index) for one, index in pairs]
 
 
 def import_(

@@ -52,10 +52,8 @@ def test_every_flip_is_a_question_whose_hit_changes(three_bugs: Blame) -> None:
 
 
 def heading(found: Blame) -> str:
-    """The first line that is shown of it."""
-    first = found.view()[0]
-    assert isinstance(first, Block)
-    return first.text
+    """The first line that is shown of it, below what is said of the index."""
+    return next(one for one in found.view() if isinstance(one, Block)).text
 
 
 def test_no_change_is_called_the_largest_if_another_one_is_as_large(three_bugs: Blame) -> None:
