@@ -47,12 +47,17 @@ def _bars() -> Any:
 
 
 class Lines:
-    """Prints a line on stderr every LINE_SECONDS, at the first unit that is done after that time."""
+    """Prints a line on stderr every LINE_SECONDS, at the first unit that is done after that time.
+
+    The first line has no estimate, since what it took includes the start, such as the load of a model. Later
+    lines estimate from what was done since the first.
+    """
 
     def __init__(self, total: int, what: str, unit: str, clock: Callable[[], float]) -> None:
         self._total, self._what, self._unit, self._clock = total, what, unit, clock
-        self._started = self._printed_at = clock()
+        self._printed_at = clock()
         self._done = 0
+        self._first: tuple[float, int] | None = None
 
     def advance(self, count: int = 1) -> None:
         """Counts units as done."""
@@ -60,10 +65,17 @@ class Lines:
         now = self._clock()
         if now - self._printed_at >= LINE_SECONDS and self._done < self._total:
             self._printed_at = now
-            left = (now - self._started) / self._done * (self._total - self._done)
             print(
-                f"{self._what}: {self._done} of {self._total} {self._unit} ({self._done / self._total:.0%}), "
-                f"about {max(1, round(left / 60))} min left",
+                f"{self._what}: {self._done} of {self._total} {self._unit} ({self._done / self._total:.0%})"
+                f"{self._estimate(now)}",
                 file=sys.stderr,
                 flush=True,
             )
+            self._first = self._first or (now, self._done)
+
+    def _estimate(self, now: float) -> str:
+        if self._first is None:
+            return ""
+        at, done = self._first
+        left = (now - at) / (self._done - done) * (self._total - self._done)
+        return f", about {max(1, round(left / 60))} min left"

@@ -443,7 +443,8 @@ class Trace(Tabular):
     the index of the stage that dropped the row, or KEPT, and `cutoffs` what each cut-off stage compared, by
     the index of the stage. `order` lists rows best first, ranked by the column `ranked_by`. `moments` holds
     the state after each stage that ran. `layout` is the layout of the index that was searched, and `caution`
-    says if it is not made as the system's release makes one.
+    says if it is not made as the system's release makes one, and `unknown_ids` if another engine answered and
+    none of its ids names a file of the index.
     """
 
     question: str
@@ -465,6 +466,7 @@ class Trace(Tabular):
     moments: tuple[Moment, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
     caution: str = ""
+    unknown_ids: str = ""
 
     def __repr__(self) -> str:
         """One line; `workbench.show` prints all, and a notebook shows all."""
@@ -534,7 +536,8 @@ class Trace(Tabular):
     @property
     def cautions(self) -> list[Part]:
         """What limits the whole answer, if anything: one line above results, and below an explanation."""
-        return [Note.of(self.caution)] if self.caution else []
+        unknown = [Line(self.unknown_ids)] if self.unknown_ids else []
+        return [*unknown, *([Note.of(self.caution)] if self.caution else [])]
 
     @property
     def headline(self) -> str:

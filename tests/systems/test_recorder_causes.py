@@ -220,3 +220,34 @@ def test_what_was_recorded_is_true_where_no_fusion_gives_it(fusion: str | None) 
     found = recording.diagnose("voice-care.md")
     assert not found.fixes
     assert not any(cause.verified for cause in found.causes)
+
+
+def test_the_mend_of_a_distance_that_counts_as_a_score_is_the_one_that_brings_the_file() -> None:
+    near = [("a", 0.31), ("b", 0.35), ("c", 0.47), ("d", 0.52), ("e", 0.60), ("f", 0.83)]
+    rank = [("b", 0.098), ("a", 0.076), ("c", 0.060), ("e", 0.045)]
+
+    def scaled(pairs: list[tuple[str, float]]) -> dict[str, float]:
+        low, high = min(one for _, one in pairs), max(one for _, one in pairs)
+        return {id_: (one - low) / (high - low) for id_, one in pairs}
+
+    mine, theirs = scaled(near), scaled(rank)
+    sums = {id_: 0.5 * mine.get(id_, 0) + 0.5 * theirs.get(id_, 0) for id_ in mine}
+    fused = sorted(sums.items(), key=lambda one: -one[1])[:3]
+    found = record("insurance", {"keyword": rank, "vector": near}, fused=fused).diagnose("a")
+    assert found.causes[0].description == (
+        "vector leg: its scores are turned round: its first document counts least"
+    )
+    assert found.causes[0].verified
+    assert "Repair: count a smaller number as a better one" in found.text
+
+
+def test_a_repair_that_was_tried_in_vain_is_no_repair() -> None:
+    rising = [("a", 0.1), ("b", 0.2), ("c", 0.3), ("tea", 0.35), ("d", 0.4), ("e", 0.5), ("f", 0.6)]
+    found = record("tea", {"vector": rising}, limit=2).diagnose("tea")
+    upside_down = [one for one in found.causes if "upside down" in one.description]
+    assert [one.refuted for one in upside_down] == [True]
+    assert found.causes[0] not in upside_down
+    assert "Repair: turn the order" not in found.text
+    assert "tried, and not enough: turn the order of its list" in found.text
+    assert "too few questions to tell" in found.text
+    assert "95 % interval" not in found.text

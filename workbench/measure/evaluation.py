@@ -21,7 +21,7 @@ from workbench.retrieval.legs import VectorLeg, legs_of
 from workbench.retrieval.pipeline import Pipeline, check_open, check_pipeline, search
 from workbench.retrieval.query import BLANKS
 from workbench.safe_text import one_line
-from workbench.tables import ABSENT, Note, Part, Table, Types, numbers, tidy
+from workbench.tables import ABSENT, Line, Note, Part, Table, Types, numbers, tidy
 
 if TYPE_CHECKING:
     from workbench.figures import Figure, Shape
@@ -142,6 +142,12 @@ class Evaluation(Tabular):
         traces = [*(one.trace for one in self.asked), *self.controls]
         return traces[0].caution if traces else ""
 
+    @property
+    def unknown_ids(self) -> str:
+        """That no id of any answer names a file of the index, with the first answer; empty if one does."""
+        told = [one.trace.unknown_ids for one in self.asked if one.trace.chunks]
+        return told[0] if told and all(told) else ""
+
     def as_json(self) -> dict[str, Any]:
         """The figures under the keys of `workbench evaluate --json`; `measures` only if any were asked."""
         low, high = self.hit_interval
@@ -198,6 +204,12 @@ class Evaluations(list[Evaluation], Tabular):
 
     @property
     def cautions(self) -> list[Part]:
+        """Which systems return ids of no file, and for which the index is not made as their releases do."""
+        unknown: list[Part] = [Line(one.unknown_ids) for one in self if one.unknown_ids]
+        return [*unknown, *self._indexed_otherwise]
+
+    @property
+    def _indexed_otherwise(self) -> list[Part]:
         """For which systems the index is not made as their releases make one, with the command for each.
 
         Of many releases, one line names them, and one command with NAME in place of theirs.

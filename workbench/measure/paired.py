@@ -47,6 +47,11 @@ class Paired(Shown):
         includes_zero = self.interval is not None and self.interval[0] <= 0 <= self.interval[1]
         return self.p_holm < LEVEL and not includes_zero
 
+    @property
+    def can_tell(self) -> bool:
+        """Whether so many units could tell any difference: if all of them changed in one direction."""
+        return 2 * 0.5**self.units < LEVEL
+
     def __str__(self) -> str:
         """The verdict in words, with the counts and the interval."""
         better, worse = f"better on {self.wins}", f"worse on {self.losses}"

@@ -37,7 +37,7 @@ from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.history import changes
 from workbench.systems.openclaw import EVIDENCE_FLOOR, FIXES, SIGN
 from workbench_plugins.diagnose.parameters import Goal
-from workbench_plugins.diagnose.stage_settings import content_of, typed_settings
+from workbench_plugins.diagnose.stage_settings import content_of, short_settings
 from workbench_plugins.diagnose.suspects import lost_in, odd_slots
 from workbench_plugins.rerank import Rerank
 
@@ -564,9 +564,9 @@ class Cause:
     """What keeps the answer from being as wanted: where it is, in words, and the evidence.
 
     `where` are slots of the pipeline, or `question`, `note`, `index`, `vectors`, `ids` or `chunk`. `repair`
-    says what changes the answer; with `verified`, this has been run. `parameters` are the settings that make
-    the repair, as `--set` takes them, if there are such. `after` is what the repaired pipeline makes of the
-    questions.
+    says what changes the answer; with `verified`, this has been run, and with `refuted` it has been run and
+    does not suffice. `parameters` are the settings that make the repair, as `--set` takes them, if there are
+    such. `after` is what the repaired pipeline makes of the questions.
     """
 
     where: tuple[str, ...]
@@ -577,6 +577,7 @@ class Cause:
     repairs: tuple[Repair, ...] = field(default=(), repr=False)
     after: Marks | None = field(default=None, repr=False)
     parameters: tuple[str, ...] = ()
+    refuted: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """The cause in the form that docs/diagnose.md describes."""
@@ -693,7 +694,7 @@ def _cause(
         verified=goal.reached(after),
         repairs=tuple(some),
         after=prices.marks(repaired, same_depth=_removes(some)),
-        parameters=typed_settings(pipeline, repaired),
+        parameters=short_settings(runs, goal, repaired)[0],
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -22,7 +21,7 @@ from workbench.retrieval.pipeline import Pipeline, check_pipeline
 from workbench.retrieval.query import check_question
 from workbench.retrieval.scope import FILTER_FIRST, Scope
 from workbench.safe_text import counted, one_line
-from workbench.tables import ABSENT, Block, Code, Fold, Part, Table, Types, hanging, tidy
+from workbench.tables import ABSENT, Block, Code, Fold, Note, Part, Table, Types, hanging, tidy
 from workbench.terminal import text_of
 from workbench_plugins.diagnose.asked import Asked
 from workbench_plugins.diagnose.causes import (
@@ -43,6 +42,7 @@ from workbench_plugins.diagnose.fixes import (
     best_fixes,
     fixes_of_many,
     named,
+    told,
     verified,
 )
 from workbench_plugins.diagnose.keys import is_of_file
@@ -53,6 +53,7 @@ from workbench_plugins.diagnose.outside import (
     without_foreign_vectors,
 )
 from workbench_plugins.diagnose.parameters import Aim, Goal, parameters_of
+from workbench_plugins.diagnose.pasted_command import command_with, replaced_settings
 from workbench_plugins.diagnose.question_causes import question_causes
 from workbench_plugins.diagnose.stages_as_code import search_code
 
@@ -180,7 +181,8 @@ class Diagnosis(Tabular):
         more = [counted(len(some) - 1, f"other {noun}") for some, noun in self._some if len(some) > 1]
         found = [f"Found besides: {' and '.join(more)}."] if more else []
         answer = [Block(self.headline, style="bold"), *_lines([*parts, *found])]
-        return [*self.explanation.trace.cautions, *answer, *self.details()]
+        caution = self.trace.caution  # unknown ids are the first cause
+        return [*([Note.of(caution)] if caution else []), *answer, *self.details()]
 
     @property
     def _some(self) -> list[tuple[Sequence[object], str]]:
@@ -357,11 +359,13 @@ def _page(
         mended = [one for one in of_note if one.verified]
         outside = [*mended, *causes_in_question(runs, index, goal), *outside]
     every = _of_engine(repairs(pipeline), pipeline, index)
+    refuted = [one for one in outside if one.refuted]
+    outside = [one for one in outside if not one.refuted]
     known = {one.where for one in outside}
     inside = [one for one in causes_inside(every, runs, goal, prices, index) if one.where not in known]
     offered = [*every, *without_stop_words(pipeline)]
     in_chunk = [] if outside else cause_in_chunk(runs, index, goal)
-    causes = [*outside, *_likelier(in_chunk, inside), *(one for one in of_note if not one.verified)]
+    causes = [*outside, *_likelier(in_chunk, inside), *(one for one in of_note if not one.verified), *refuted]
     first = causes[0].where if causes else ()
     fixes, found = best_fixes(offered, first, runs, goal, prices)
     if not fixes:
@@ -479,18 +483,22 @@ def _first_repair(diagnosis: Diagnosis) -> list[str]:
         cut = next((one for one in diagnosis.fixes if one.chunks is not None), None)
         if cut is not None:
             return [f"Repair: {_first_way(diagnosis, cut)}", f"Price: {_price_text(diagnosis.prices, cut)}"]
-    outside = first is not None and not first.repairs
+    outside = first is not None and not first.repairs and not first.refuted
     if outside or not diagnosis.fixes:
-        return [*(f"Repair: {one.repair}" for one in diagnosis.causes[:1]), *_until_then(diagnosis)]
+        repairs = [one.repair for one in diagnosis.causes[:1] if not one.refuted]
+        return [*(f"Repair: {one}" for one in repairs), *_until_then(diagnosis)]
     fix = diagnosis.fixes[0]
     only = "only by a longer answer: " if fix.pipeline.limit > _longest(diagnosis) else ""
     only = "only by an empty answer: " if fix.empties else only
-    lines = [f"Repair: {only}{_first_way(diagnosis, fix)}"]
+    command = command_with(diagnosis.command, diagnosis.pipeline, fix) if diagnosis.command else ""
+    replaced = replaced_settings(diagnosis.command, command) if command else []
+    instead = f", in place of {' '.join(replaced)}" if replaced else ""
+    lines = [f"Repair: {only}{_first_way(diagnosis, fix)}{instead}"]
     if first is not None and Scope.slot in first.where:
         lines.append(f"In an engine: {FILTER_FIRST}.")
     lines.append(f"Price: {_price_text(diagnosis.prices, fix)}")
-    if diagnosis.command and (shown := _command(diagnosis.command, diagnosis.pipeline, fix)):
-        lines.append(f"Try it: {shown}")
+    if command:
+        lines.append(f"Try it: {command}")
     return lines
 
 
@@ -508,7 +516,7 @@ def _until_then(diagnosis: Diagnosis) -> list[str]:
     some = [one for one in diagnosis.fixes if one.verified and one.pipeline.limit <= longest]
     outside = bool(diagnosis.causes) and diagnosis.causes[0].where[0] in ("note", "chunk")
     for fix in some if outside and diagnosis.command else []:
-        if shown := _command(diagnosis.command, diagnosis.pipeline, fix):
+        if shown := command_with(diagnosis.command, diagnosis.pipeline, fix):
             return [f"Until then: {shown}", f"Price: {_price_text(diagnosis.prices, fix)}"]
     return []
 
@@ -524,45 +532,9 @@ def _price_text(prices: Prices, fix: Fix) -> str:
             (fix.price.silence_text, len(prices.controls), "unanswerable ones", "return nothing", silence)
         )
     return "; ".join(
-        f"{numbers} of {count} {noun} {what}" + (f" ({verdict})" if verdict else "")
+        f"{numbers} of {count} {noun} {what}" + (f" ({told(verdict)})" if verdict else "")
         for numbers, count, noun, what, verdict in parts
     )
-
-
-STRONGER = {"floor": "--min-score", "limit": "--limit"}
-"""Options that a command line obeys after every `--set` of their slot."""
-NUMBER_OF = {"floor.floor": "--min-score", "limit.count": "--limit"}
-
-
-def _command(command: Sequence[str], now: Pipeline, fix: Fix) -> str:
-    """The search with a fix; empty if the fix is no option of the command line.
-
-    An option that is stronger than the fix is left out, or has the fix's value.
-    """
-    if fix.paste is not None or fix.as_set is None or fix.chunks is not None:
-        return ""
-    words = shlex.split(fix.as_set)
-    pairs = list(zip(words[::2], words[1::2], strict=True))
-    touched = {one.slot for one in now.diff(fix.pipeline)}
-    weaker = {STRONGER[slot] for slot in touched & STRONGER.keys() if STRONGER[slot] in command}
-    if "--system" in words:
-        weaker.add("--system")
-    kept = list(command)
-    for option in weaker & {*kept}:
-        number = kept.index(option)
-        del kept[number : number + 2]
-    typed = [part for pair in pairs for part in _instead_of(pair, weaker, now)]
-    return shlex.join([*kept, *typed])
-
-
-def _instead_of(pair: tuple[str, str], weaker: set[str], now: Pipeline) -> tuple[str, ...]:
-    """An option of a fix for a system without the stage that a left-out option has added."""
-    setting, _, value = pair[1].partition("=")
-    if NUMBER_OF.get(setting) in weaker:
-        return NUMBER_OF[setting], value
-    known = named(now.name)
-    added = known is not None and all(stage.slot != "floor" for stage in known.stages)
-    return () if added and "--min-score" in weaker and (setting, value) == ("floor", "none") else pair
 
 
 def _lines(lines: Iterable[str]) -> list[Part]:
@@ -573,7 +545,8 @@ def _causes(diagnosis: Diagnosis) -> list[Part]:
     lines = []
     for number, cause in enumerate(diagnosis.causes, 1):
         settings = f" ({', '.join(cause.parameters)})" if cause.parameters else ""
-        lines += [f"{number}. {_cause_title(cause)}", f"   repair: {cause.repair}{settings}"]
+        told = "tried, and not enough" if cause.refuted else "repair"
+        lines += [f"{number}. {_cause_title(cause)}", f"   {told}: {cause.repair}{settings}"]
         lines.append(f"   {cause.evidence}")
         if cause.after is not None:
             lines.append(f"   repaired: {_counts(diagnosis.prices, cause.after)}")

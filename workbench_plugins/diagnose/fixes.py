@@ -11,11 +11,15 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from workbench.contracts import Index
 from workbench.errors import InputError
-from workbench.measure.blame import LAYOUT, Edit, Reruns, edited
-from workbench.records import Stage, Trace
+from workbench.measure.blame import LAYOUT, Edit, Reruns, edited, edits_between
+from workbench.measure.paired import Paired
+from workbench.records import KEPT, Stage, Trace
 from workbench.retrieval.columns import parameters
+from workbench.retrieval.cutoff import Limit
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.catalogue import SYSTEMS, system
 from workbench.systems.history import where_is
@@ -30,7 +34,7 @@ from workbench_plugins.diagnose.parameters import (
     setting_text,
     settings_between,
 )
-from workbench_plugins.diagnose.stage_settings import typed_settings
+from workbench_plugins.diagnose.stage_settings import short_settings, typed_settings
 from workbench_plugins.diagnose.stages_as_code import code_of_stages
 
 if TYPE_CHECKING:
@@ -56,8 +60,10 @@ class Fix:
     `paste` belongs into the file of settings: the whole file with it has been run. It is None without a file,
     if the release has no setting for the fix, and if something else in the file is stronger. `group` says
     where the fix is listed. `begins` are the lines of Python that make the pipeline which is diagnosed;
-    `whole` is Python that makes the fixed one of its stages, if the diagnosed one has no name. `empties` says
-    that nothing at all is returned with the fix.
+    `whole` is Python that makes the fixed one of its stages, if the diagnosed one has no name. `undoes` marks
+    the fix that undoes a setting of the user which is the first cause, and `lets_all` one with which no stage
+    tells the candidates apart any more: all pass every floor, or all have one score. `empties` says that
+    nothing at all is returned with the fix.
     """
 
     setting: str
@@ -78,6 +84,8 @@ class Fix:
     group: int = OTHER
     begins: tuple[str, ...] = field(default=(), repr=False)
     whole: str = field(default="", repr=False)
+    undoes: bool = False
+    lets_all: bool = False
     empties: bool = field(default=False, repr=False)
 
     @property
@@ -89,9 +97,14 @@ class Fix:
 
     @property
     def collateral(self) -> tuple[float, ...]:
-        """What the fix is ranked by: its group, answers lost, −answers won, files changed, distance."""
+        """What the fix is ranked by.
+
+        Its group, whether it undoes the first cause, whether it lets all candidates pass, answers lost,
+        −answers won, files changed, distance.
+        """
         moves = len(self.gained) + len(self.lost)
-        return self.group, self.price.losses, -self.price.wins, moves, self._distance
+        cost = (self.price.losses, -self.price.wins, moves, self._distance)
+        return self.group, not self.undoes, self.lets_all, *cost
 
     @property
     def _distance(self) -> float:
@@ -104,8 +117,8 @@ class Fix:
     @property
     def verdict(self) -> str:
         """The verdict of the paired test, in words: on the hits, and on the unanswerable questions."""
-        told = (("hits", self.price.hits), ("unanswerable", self.price.silence))
-        return "; ".join(f"{name}: {one}" for name, one in told if one)
+        some = (("hits", self.price.hits), ("unanswerable", self.price.silence))
+        return "; ".join(f"{name}: {told(one)}" for name, one in some if one)
 
     @property
     def as_set(self) -> str | None:
@@ -232,7 +245,8 @@ def _most_losses(best: Sequence[Fix], is_key: bool) -> float:
 def _of_value(found: NearestValue, runs: Reruns, goal: Goal, prices: Prices, is_key: bool) -> Fix:
     """The fix that a value makes, not yet priced."""
     pipeline = found.parameter.put(found.value)
-    gained, lost = moved(runs.base, runs.trace(pipeline), goal)
+    after = runs.trace(pipeline)
+    gained, lost = moved(runs.base, after, goal)
     return Fix(
         setting=found.parameter.name,
         value=found.value,
@@ -244,6 +258,7 @@ def _of_value(found: NearestValue, runs: Reruns, goal: Goal, prices: Prices, is_
         lost=lost,
         price=prices.unchanged,
         is_key=is_key,
+        lets_all=lets_all(runs.base, after, goal),
         failing=None if found.fails is None else found.parameter.with_value(found.fails),
     )
 
@@ -258,24 +273,61 @@ def _of_changes(
     for repair in every:
         known = repair.change is not None or repair.slot == LAYOUT or repair.offered or repair.plain
         gone = repair.slot in first and repair.edits[0].content is None
-        if not (gone if repair.removes else known):
+        undoes = repair.own and tuple(first) == (repair.slot,)
+        if not (gone if repair.removes else known or undoes):
             continue
         changed = edited(runs.pipeline, repair.edits)
-        after = runs.trace(changed)
-        if goal.reached(after):
+        if goal.reached(runs.trace(changed)):
+            settings, short = short_settings(runs, goal, changed)
+            after = runs.trace(short)
             gained, lost = moved(runs.base, after, goal)
+            edits = repair.edits if short is changed else tuple(edits_between(runs.pipeline, short))
             yield Fix(
                 setting=repair.slot,
                 value=repair.name,
                 now="",
                 fails=None,
-                pipeline=changed,
+                pipeline=short,
                 verified=False,
                 gained=gained,
                 lost=lost,
                 price=prices.unchanged,
-                change=repair,
+                change=replace(repair, edits=edits),
+                settings=settings,
+                undoes=undoes,
+                lets_all=lets_all(runs.base, after, goal),
             )
+
+
+def told(verdict: Paired) -> str:
+    """The verdict in words; for fewer questions than can tell any difference, only that."""
+    return str(verdict) if verdict.can_tell else "too few questions to tell"
+
+
+def lets_all(before: Trace, after: Trace, goal: Goal) -> bool:
+    """Whether a change ends what told the candidates apart: all pass each floor, or all have one score.
+
+    A floor under which the wanted file is the last one still tells it apart from what is worse.
+    """
+    if _has_one_score(after) and not _has_one_score(before):
+        return True
+    return (
+        _passes_all(after)
+        and not _passes_all(before)
+        and after.chunks[int(after.order[-1])].path != goal.path
+    )
+
+
+def _passes_all(trace: Trace) -> bool:
+    """Whether no stage but the limit drops a candidate."""
+    floors = [number for number, stage in enumerate(trace.stages) if stage.slot != Limit.slot]
+    return trace.order.size > 0 and not np.isin(trace.dropped, floors).any()
+
+
+def _has_one_score(trace: Trace) -> bool:
+    """Whether several results have all the same score."""
+    scores = trace.scores[trace.dropped == KEPT]
+    return scores.size > 1 and bool((scores == scores[0]).all())
 
 
 def verified(fix: Fix, runs: Reruns, goal: Goal, index: Index, file: str = "") -> Fix:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import shlex
 import tempfile
@@ -15,7 +16,6 @@ import numpy as np
 from workbench.contracts import Index
 from workbench.errors import InputError, WorkbenchError
 from workbench.measure.blame import Reruns
-from workbench.measure.questions import nearest
 from workbench.memory.choices import extra_paths_of
 from workbench.memory.data_files import load_data
 from workbench.memory.embedding.local import LocalEmbedder, Windowed
@@ -28,6 +28,7 @@ from workbench.memory.sync import index_folder
 from workbench.memory.unread import ADD, Unread
 from workbench.records import Chunk, Hits, Rows, Vector
 from workbench.registry import has_feature
+from workbench.retrieval.foreign_ids import path_form
 from workbench.retrieval.index_adapters import IndexAdapter, adapted, innermost
 from workbench.retrieval.legs import VectorLeg
 from workbench.retrieval.pipeline import Pipeline, search
@@ -41,6 +42,8 @@ KINDS = load_data(__file__, "outside.toml")
 NO_HITS = Hits(np.empty(0, np.int64), np.empty(0))
 LARGEST_COSINE, SAME_TEXT = 1.001, 0.7
 """A larger similarity is no cosine; a text has a larger one with itself, also with a prefix for queries."""
+ALIKE = 0.6
+"""A path is near to another one if so much of both is the same, as `difflib` counts it."""
 SHOWN_PATHS = 3
 """The number of paths that an error names as examples."""
 NEAR_ITSELF = 10
@@ -54,10 +57,16 @@ def check_known(index: Index, target: str) -> None:
     if unread_near(index, target) is not None:
         return
     paths = sorted(index.paths())
-    near = nearest(target, paths)
+    inner = innermost(index)
+    root = inner.root if isinstance(inner, MemoryIndex) else None
+    where = f"The folder that is searched is {root}. " if root is not None else ""
+    near = next(iter(difflib.get_close_matches(target, paths, n=1, cutoff=ALIKE)), None)
     some = f"It has {counted(len(paths), 'file')}, such as {', '.join(paths[:SHOWN_PATHS])}."
     hint = f"The nearest is {near}." if near else some
-    raise InputError(f"The index has no file {target}.", f"Give its path as the index has it. {hint}")
+    other = "" if near or root is None else " Or search the folder that has it: -m FOLDER."
+    raise InputError(
+        f"The index has no file {target}.", f"{where}Give its path as the index has it. {hint}{other}"
+    )
 
 
 def changed_files(index: Index) -> list[str]:
@@ -102,6 +111,7 @@ def causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
 
 def _causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     yield from _refused(index)
+    yield from _of_no_file(runs, index, goal)
     of_its_own = getattr(innermost(index), "causes", None)
     yield from () if of_its_own is None else of_its_own(runs, goal)
     changed = changed_files(index)
@@ -131,6 +141,21 @@ def _causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     if indexed and not changed and not vectors:
         yield from _of_store(index, goal)
         yield from _copies(runs, index, goal)
+
+
+def _of_no_file(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
+    """Ids of another engine that name no file of the index: tried with the paths that they mean."""
+    if not runs.base.unknown_ids:
+        return
+    ids = [one.chunk.id for one in runs.base.results]
+    found = path_form(ids, index.paths())
+    meant = [found[1](one) for one in ids] if found else []
+    place = 1 + meant.index(goal.path) if goal.path in meant else 0
+    works = place == 1 if goal.aim is Aim.FIRST else place > 0
+    repair = f"return each id as {found[0]}" if found else "return paths as the index has them"
+    where = f"number {place} of {len(ids)}" if place else f"not among the {len(ids)}"
+    evidence = f"with such paths, {goal.path} is {where}" if found else "no id is near to a path"
+    yield Cause(("ids",), runs.base.unknown_ids, repair, evidence, works)
 
 
 FEWEST_WORDS = 2
@@ -241,15 +266,19 @@ def _up_to_date(index: Index) -> Iterator[MemoryIndex | None]:
 
 
 def _copies(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
-    """Files with one text in the answer: verified with a longer answer, of which each text counts once."""
+    """Files with one text in the answer: verified with a longer answer, of which each text counts once.
+
+    Files that nearly repeat each other also crowd out one that differs in a word: tried without them.
+    """
     answer = [one.chunk for one in runs.base.results]
     limit = int(min(runs.pipeline.limit, index.size))
     copies = len(answer) - len(_each_once(answer))
-    if not copies or goal.aim is not Aim.IN:
+    if not copies or goal.aim is Aim.OUT:
         return
     longer = search(runs.question, runs.pipeline.asking(limit=MOST_COPIES * limit), index, runs.vector)
-    once = _each_once([one.chunk for one in longer.results])[:limit]
-    if goal.path in [one.path for one in once]:
+    found = [one.chunk for one in longer.results]
+    once = _each_once(found)[:limit]
+    if goal.aim is Aim.IN and goal.path in [one.path for one in once]:
         same = len({one.text.strip() for one in answer}) < len(answer)
         told = f"{counted(copies, 'result')} of {len(answer)} repeat the text of another one"
         told = told if same else f"{told} nearly word for word"
@@ -257,12 +286,45 @@ def _copies(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
         cause = of_kind("copies" if same else "near copies", evidence, True)
         names = ", ".join(dict.fromkeys(one.path for one in answer if one not in _each_once(answer)))
         yield cause if same else replace(cause, repair=f"{cause.repair}: {names} repeat another file")
+        return
+    crowd = _crowd(found[:MOST_COMPARED], goal.path)
+    others = dict.fromkeys(one.path for one in found if one.path not in crowd)
+    place = next((at for at, path in enumerate(others) if path == goal.path), limit)
+    if len(crowd) >= FEWEST_COPIES and place < (1 if goal.aim is Aim.FIRST else limit):
+        above = list(dict.fromkeys(one.path for one in answer if one.path in crowd))
+        some = ", ".join(above[:MOST_NAMED]) + (" …" if len(above) > MOST_NAMED else "")
+        evidence = (
+            f"{goal.path}: {counted(len(crowd), 'file')} found by this question have nearly the same words; "
+            f"without them in the list, the file is {goal.aim}"
+        )
+        yield replace(of_kind("near copies", evidence, True), repair=f"take {some} out of the memory")
 
 
 MOST_COPIES = 4
 """So many times as long an answer is looked through for texts that are no copies."""
 NEARLY_SAME = 0.8
 """Texts are nearly the same if they share so much of all their words."""
+FEWEST_COPIES = 3
+"""So many files that nearly repeat each other are a crowd; two may be a note and its revision."""
+MOST_COMPARED = 100
+"""So many chunks of a long answer are compared with each other."""
+MOST_NAMED = 6
+
+
+def _crowd(chunks: Sequence[Chunk], path: str) -> set[str]:
+    """The files other than `path` of which each nearly repeats at least two others."""
+    words = [(one.path, {*unicode_words(one.text.lower())}) for one in chunks if one.path != path]
+    return {
+        mine
+        for mine, some in words
+        if len({theirs for theirs, other in words if theirs != mine and _nearly_same(some, other)})
+        >= FEWEST_COPIES - 1
+    }
+
+
+def _nearly_same(one: set[str], other: set[str]) -> bool:
+    """Whether two texts share most of their words; texts that are not known have none."""
+    return bool(one) and len(one & other) >= NEARLY_SAME * len(one | other)
 
 
 def _each_once(chunks: Sequence[Chunk]) -> list[Chunk]:
@@ -270,7 +332,7 @@ def _each_once(chunks: Sequence[Chunk]) -> list[Chunk]:
     kept: list[tuple[Chunk, set[str]]] = []
     for one in chunks:
         words = {*unicode_words(one.text.lower())}
-        if all(len(words & other) < NEARLY_SAME * len(words | other) for _, other in kept):
+        if not any(_nearly_same(words, other) for _, other in kept):
             kept.append((one, words))
     return [one for one, _ in kept]
 

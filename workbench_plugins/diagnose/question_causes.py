@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date
 from importlib.util import find_spec
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -64,7 +64,7 @@ def question_causes(asked: Asked, near: Sequence[str] = ()) -> list[Cause]:
     `near` are texts of the wanted file, and its path: their words are tried in place of those that no note
     has, and their dates in place of a relative day.
     """
-    found = [*_hidden(asked), *_date(asked, near), *syntax_causes(asked, near)] or [*_language(asked)]
+    found = [*_hidden(asked), *_date(asked), *syntax_causes(asked, near)] or [*_language(asked)]
     found = found or [*_words(asked, near)] or [*_misspelt(asked)]
     return sorted(found, key=lambda one: not one.verified)
 
@@ -374,34 +374,37 @@ DATES = (
 )
 
 
-def _date(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
-    """A date that only the question writes so: another form of it works, or the wanted file has one."""
+def _date(asked: Asked) -> Iterator[Cause]:
+    """A date that no note writes so, and a form of some note with which the answer is as wanted."""
+    notes = [text.lower() for text in asked.texts]  # each begins with the file's name
+    bodies = [text.partition("\n")[2] for text in notes]
     for written, days in dates_in(asked.question):
-        notes = [text.lower() for text in asked.texts]
         if any(written.lower() in text for text in notes):
             continue
         years = sorted(
             {found[0] for text in notes for found in re.findall(r"\b((?:19|20)\d\d)-(\d\d)-\d\d", text)}
         )
-        forms = [form for day in days for form in _forms(day, years)]
-        there = [form for form in dict.fromkeys(forms) if any(form.lower() in text for text in notes)]
-        better = asked.first_that_works(asked.question.replace(written, form) for form in there)
-        wanted = "\n".join(near).lower()
-        form = next((form for form in there if asked.question.replace(written, form).strip() == better), "")
-        form = form or next((form for form in there if form.lower() in wanted), "")
-        if form and (better or not SHORT_DATE.fullmatch(written)):
+        forms = dict.fromkeys(form for day in days for form in _forms(day, years))
+        there = {form: "the notes have" for form in forms if _stands_in(form, bodies)}
+        named = {form: "a file's name has" for form in forms if form not in there and _stands_in(form, notes)}
+        found = {**there, **named}
+        others = {asked.question.replace(written, form).strip(): form for form in found}
+        better = asked.first_that_works(iter(others))
+        if better:
+            form = others[better]
             yield cause_in_question(
-                f"the question writes the date as “{written}”, and no note does: the notes have “{form}”",
-                asked.instead(better or asked.question.replace(written, form)),
-                f"“{short(better)}” {asked.outcome}"
-                if better
-                else "the date in the notes' form was tried, too",
-                bool(better),
+                f"the question writes the date as “{written}”, and no note does: {found[form]} “{form}”",
+                asked.instead(better),
+                f"“{short(better)}” {asked.outcome}",
+                True,
             )
 
 
-SHORT_DATE = re.compile(r"\d{1,2}\.\d{1,2}\.?")
-"""A date that may be a version or a number as well: it is named only if another form of it works."""
+def _stands_in(form: str, texts: Sequence[str]) -> bool:
+    """Whether a date stands in one of the texts, and is no part of another date."""
+    pattern = re.compile(rf"(?<!\w)(?<!\d[./-]){re.escape(form.lower())}(?![\w/]|[.-]\d)")
+    return any(pattern.search(text) for text in texts)
+
 
 Day = tuple[int | None, int, int]
 """A year, if it is known, a month and a day."""
@@ -424,13 +427,15 @@ def dates_in(text: str) -> Iterator[tuple[str, list[Day]]]:
 def _forms(day: Day, years: Sequence[str]) -> Iterator[str]:
     """The forms in which notes write a day; without its year, in each of some years, and then without."""
     year, month, number = day
-    name = MONTHS[month - 1]
+    names = (MONTHS[month - 1], MONTHS[month - 1][:3])
+    padded, plain = (f"{number:02}", f"{month:02}"), (str(number), str(month))
     for each in [str(year)] if year else years:
         yield f"{each}-{month:02}-{number:02}"
-        yield f"{number} {name} {each}"
-        yield f"{name} {number}, {each}"
-        yield f"{number:02}.{month:02}.{each}"
-        yield f"{number:02}/{month:02}/{each}"
-        yield f"{month:02}/{number:02}/{each}"
-    yield f"{number} {name}"
-    yield f"{name} {number}"
+        for written in (each, each[2:]):
+            for name in names:
+                yield from (f"{number} {name} {written}", f"{name} {number}, {written}")
+            for (of_day, of_month), mark in product((padded, plain), "./-"):
+                yield f"{of_day}{mark}{of_month}{mark}{written}"
+                yield f"{of_month}{mark}{of_day}{mark}{written}"
+    for name in names:
+        yield from (f"{number} {name}", f"{name} {number}")

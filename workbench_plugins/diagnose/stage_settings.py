@@ -9,13 +9,13 @@ from collections.abc import Sequence
 
 from workbench.contracts import Layout
 from workbench.errors import InputError, unknown_name
-from workbench.measure.blame import LAYOUT, Edit, edited, next_common
+from workbench.measure.blame import LAYOUT, Edit, Reruns, edited, next_common
 from workbench.records import Stage
 from workbench.retrieval.pipeline import Difference, Pipeline
 from workbench.retrieval.settings import with_settings
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.languages import Language, with_keys_of_any_language
-from workbench_plugins.diagnose.parameters import settings_between
+from workbench_plugins.diagnose.parameters import Goal, settings_between
 
 NONE = "none"
 
@@ -91,6 +91,26 @@ def typed_settings(one: Pipeline, other: Pipeline) -> tuple[str, ...]:
     except InputError:  # one of several stages does not fit without the others
         return ()
     return tuple(some) if (changed.stages, changed.layout) == (other.stages, other.layout) else ()
+
+
+def short_settings(runs: Reruns, goal: Goal, wanted: Pipeline) -> tuple[tuple[str, ...], Pipeline]:
+    """The settings that turn the pipeline of `runs` into `wanted`, and the pipeline that they make.
+
+    Numbers have six digits, if the answer is as wanted with these, too. There are no settings for a pipeline
+    that none can make, which is `wanted` then.
+    """
+    exact = typed_settings(runs.pipeline, wanted)
+    short = tuple(_shortened(one) for one in exact)
+    if short != exact:
+        rounded = with_typed(runs.pipeline, short)
+        if goal.reached(runs.trace(rounded)):
+            return short, rounded
+    return exact, wanted
+
+
+def _shortened(setting: str) -> str:
+    name, _, value = setting.partition("=")
+    return f"{name}={float(value):.6g}" if "." in value and _is_number(value) else setting
 
 
 def _settings_of(pipeline: Pipeline, difference: Difference) -> Sequence[str]:

@@ -394,7 +394,7 @@ class Calibration:
         if model != self.model:
             fitted = f"fitted for the model {self.model}" if self.model else "not fitted for any model"
             raise InputError(
-                f"The calibration was {fitted}, and this index has {model or 'no model on this machine'}.",
+                f"The calibration was {fitted}, and this index has {model or 'no vectors of single words'}.",
                 "Fit one with benchmarks/fit.py --model, or index with the calibration's model.",
             )
 

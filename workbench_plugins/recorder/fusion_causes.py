@@ -75,7 +75,21 @@ def _upside_down(index: RecordedIndex, leg: ListLeg, runs: Reruns, goal: Goal) -
         f"the list goes from {hits.raw[0]:.4g} to {hits.raw[-1]:.4g}; a {better} {hits.number} is better"
     )
     cause = Cause((leg.slot,), fault, "turn the order of its list", evidence, verified=False)
-    yield _tried(cause, replace(leg, read=turned), runs, goal)
+    in_order = _tried(cause, replace(leg, read=turned), runs, goal)
+    if in_order.verified:
+        yield in_order
+        return
+    fault = f"{leg.name} leg: its scores are turned round: its first document counts least"
+    repair = "count a smaller number as a better one: 1 - the number in place of the number"
+    turned_scores = replace(cause, description=fault, repair=repair)
+    of_scores = _tried(turned_scores, replace(leg, read=with_turned_scores), runs, goal)
+    yield of_scores if of_scores.verified else in_order
+
+
+def with_turned_scores(index: ListIndex, leg: str, question: str, depth: int) -> Hits:
+    """The list of a leg in its own order, with the opposite direction of its scores: 1 - each."""
+    hits = index.listed(leg, question, depth)
+    return replace(hits, raw=1 - hits.raw)
 
 
 def _empty(index: RecordedIndex, leg: ListLeg, runs: Reruns, goal: Goal) -> Iterator[Cause]:
@@ -422,4 +436,4 @@ def _tried(cause: Cause, mended: ListLeg, runs: Reruns, goal: Goal) -> Cause:
     reached = goal.reached(runs.trace(runs.pipeline.with_stage(mended)))
     outcome = "and the file is then" if reached else "but the file is then still not"
     evidence = f"Recorded: {cause.evidence}. Tried: {outcome} {goal.aim}."
-    return replace(cause, evidence=evidence, verified=reached)
+    return replace(cause, evidence=evidence, verified=reached, refuted=not reached)

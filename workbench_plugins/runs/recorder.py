@@ -13,6 +13,7 @@ from workbench.errors import InputError
 from workbench.progress import progress_bar
 from workbench.records import KEPT, Chunk, Hits, Leg, Query, Rows, Trace, Vector
 from workbench.retrieval.cutoff import Limit
+from workbench.retrieval.foreign_ids import none_is_known, not_answered
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import LegStage, with_leg
 from workbench.retrieval.pipeline import Pipeline, Source, search
@@ -46,6 +47,8 @@ class Recorder(LegStage, slot="results", name="engine", number="score"):
         except (TypeError, ValueError) as error:
             problem = f"{self.engine} does not return (id, score) pairs: {error}."
             raise InputError(problem, "docs/measuring.md shows two examples.") from error
+        except LookupError as error:
+            raise not_answered(self.engine, trace.question, error) from error
         scores, ranks = np.array(list(found.values()), float), np.arange(1.0, len(found) + 1)
         known = [context.index.rows_of(id_) for id_ in found]
         rows: Rows = np.array([some[0] if some.size else -2 - at for at, some in enumerate(known)], np.int64)
@@ -53,6 +56,9 @@ class Recorder(LegStage, slot="results", name="engine", number="score"):
         chunks = tuple(Chunk(id_, id_, "engine", 1, 1, "") for id_ in found)
         leg = Leg(self.name, trace.question, len(found), Hits(rows, scores, True), number=self.number)
         trace = replace(trace, chunks=chunks, rows=rows, columns=columns, order=np.arange(rows.size))
+        if found and (rows < 0).all() and (paths := context.index.paths()):
+            unknown = none_is_known(self.engine, trace.question, list(found), paths)
+            trace = replace(trace, unknown_ids=unknown)
         return with_leg(replace(trace, dropped=np.full(rows.size, KEPT)), leg)
 
     def every(self, trace: Trace, context: Context) -> Hits:

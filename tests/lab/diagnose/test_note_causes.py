@@ -13,6 +13,7 @@ import pytest
 
 from tests import world
 from tests.commands import Run
+from workbench.errors import InputError
 from workbench.memory.opening import open_index
 from workbench.memory.options import Options
 from workbench.memory.sync import index_folder
@@ -196,3 +197,35 @@ def test_near_copies_that_crowd_the_answer_are_named(tmp_path: Path) -> None:
         found = diagnose(question, pipeline, index, "memory/pumps.md")
     assert found.headline == "Cause: index: nearly the same text in several files crowds the answer: copies"
     assert "memory/log-" in found.causes[0].repair
+
+
+def test_copies_above_a_file_that_differs_in_a_word_are_named(tmp_path: Path) -> None:
+    line = "Weekly check of the van by Catrin: tyres, oil, lights, brakes, horn and belts are fine on day"
+    notes = {f"memory/week-{day}.md": f"{line} {day}.\n" for day in range(8)}
+    notes["memory/week-9.md"] = f"{line} 9, with one defect, which was noted and is to be mended soon.\n"
+    for name, content in notes.items():
+        file = tmp_path / "notes" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content, encoding="utf-8")
+    index_folder(tmp_path / "notes", options=Options(index_path=tmp_path / "index"))
+    pipeline = SYSTEMS["openclaw-2026.2.13+or"].asking(limit=10)
+    with open_index(tmp_path / "notes", index_path=tmp_path / "index") as index:
+        question = "weekly check of the van by Catrin"
+        assert "memory/week-9.md" in search(question, pipeline, index).paths()[1:]
+        found = diagnose(question, pipeline, index, "memory/week-9.md")
+    assert found.headline == "Cause: index: nearly the same text in several files crowds the answer: copies"
+    assert found.causes[0].repair.startswith("take memory/week-")
+    assert "8 files found by this question have nearly the same words" in found.causes[0].evidence
+
+
+def test_an_unknown_file_names_the_folder_that_is_searched_and_only_a_near_name(tmp_path: Path) -> None:
+    file = tmp_path / "notes" / "memory" / "2026-02-14-foel-goch.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("# Foel Goch\n\nA fall.\n", encoding="utf-8")
+    index_folder(tmp_path / "notes", options=Options(index_path=tmp_path / "index"))
+    with open_index(tmp_path / "notes", index_path=tmp_path / "index") as index:
+        for target, near in (("people/medical-cards.md", False), ("memory/2026-02-14-foel-gogh.md", True)):
+            with pytest.raises(InputError) as error:
+                diagnose("a fall", SYSTEMS["recommended"], index, target)
+            assert f"The folder that is searched is {tmp_path / 'notes'}. " in error.value.remedy
+            assert ("The nearest is" in error.value.remedy) is near

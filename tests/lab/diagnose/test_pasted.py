@@ -7,18 +7,27 @@ import re
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks.faults import SUM
 from tests.commands import Run, python
+from workbench.measure.blame import Edit
 from workbench.memory.opening import open_index
 from workbench.memory.options import Options
 from workbench.memory.sync import index_folder
 from workbench.retrieval.cutoff import MinScore
+from workbench.systems.catalogue import SYSTEMS
 from workbench.terminal import text_of
+from workbench_plugins.diagnose.causes import Marks, Price, Repair
 from workbench_plugins.diagnose.diagnosis import diagnose
+from workbench_plugins.diagnose.fixes import Fix
+from workbench_plugins.diagnose.pasted_command import command_with
+from workbench_plugins.diagnose.stage_settings import with_typed
 from workbench_plugins.diagnose.stages_as_code import code_of_stages
 
+NOTHING = Marks(np.empty(0), np.empty(0))
+NO_PRICE = Price(NOTHING, NOTHING, None, None)
 NOTES = {
     f"memory/{name}.md": f"# {name.title()}\n\nThe {name} is in the {room}, on the {shelf} shelf.\n"
     for name, room, shelf in (
@@ -36,6 +45,7 @@ NOTES = {
         ("langchain-ensemble", ["--min-score", "0.9"]),
         ("openclaw-2026.2.13-vector-only", ["--limit", "1"]),
         ("recommended", ["--limit", "1"]),
+        ("recommended", ["--set", "floor.floor=0.999"]),
     ],
 )
 def test_the_printed_search_brings_the_file(
@@ -56,6 +66,36 @@ def test_the_printed_search_brings_the_file(
     assert found is not None, printed
     again = run(*shlex.split(found[1]), "--json").json()
     assert target in [one["path"] for one in again["results"]], printed
+
+
+@pytest.mark.parametrize(
+    ("own", "fix", "printed"),
+    [
+        (["--set", "floor.floor=0.9"], "floor=none", ["--set", "floor=none"]),
+        (["--set", "floor.floor=0.9"], "floor.floor=0.5", ["--set", "floor.floor=0.5"]),
+        (
+            ["--set", "floor.floor=0.9"],
+            "limit.count=9",
+            ["--set", "floor.floor=0.9", "--set", "limit.count=9"],
+        ),
+        (["--min-score", "0.9"], "floor=none", ["--set", "floor=none"]),
+        (["--min-score", "0.9", "--limit", "3"], "floor.floor=0.5", ["--limit", "3", "--min-score", "0.5"]),
+    ],
+)
+def test_a_printed_command_leaves_out_the_own_options_that_its_fix_replaces(
+    own: list[str], fix: str, printed: list[str]
+) -> None:
+    pipeline, begin = SYSTEMS["recommended"], ["workbench", "search", "which key", "--system", "recommended"]
+    options = dict(zip(own[::2], own[1::2], strict=True))
+    limit, floor = (float(options[one]) if one in options else None for one in ("--limit", "--min-score"))
+    now = with_typed(pipeline.asking(limit, floor), [options["--set"]] if "--set" in options else [])
+    change = Repair("floor", "none", (Edit("floor", None),), "", removes=True)
+    made = Fix(
+        setting=fix.partition("=")[0], value=fix.partition("=")[2], now="", fails=None,
+        pipeline=with_typed(now, [fix]), verified=True, gained=(), lost=(), price=NO_PRICE, change=change,
+        settings=(fix,),
+    )  # fmt: skip
+    assert shlex.split(command_with([*begin, *own], now, made)) == [*begin, *printed]
 
 
 def test_the_python_of_a_pipeline_without_a_name_runs_in_an_empty_interpreter(tmp_path: Path) -> None:

@@ -117,6 +117,29 @@ def test_languages_and_dates_are_read() -> None:
     }
 
 
+def test_a_form_of_a_date_is_of_the_notes_only_where_a_text_has_it_and_it_works(tmp_path: Path) -> None:
+    notes = {
+        "memory/2026-02-14-crag.md": "# Crag\n\nCall at noon.\nFor the log: 14 Feb 26, two hours.\n",
+        "memory/list.md": "# List\n\nWhat happened, happened on a day: 24 Feb 26.\n",
+    }
+    with world.build(tmp_path, notes) as index:
+
+        def told(form: str) -> list[str]:
+            asked = Asked(
+                "what happened on 02/14/2026",
+                SYSTEMS["recommended"],
+                index,
+                lambda trace: trace.question == f"what happened on {form}",
+                deep=True,
+            )
+            return [one.description for one in question_causes(asked)]
+
+        begin = "the question writes the date as “02/14/2026”, and no note does: "
+        assert told("14 Feb 26") == [f"{begin}the notes have “14 Feb 26”"]
+        assert told("2026-02-14") == [f"{begin}a file's name has “2026-02-14”"]
+        assert not [one for one in told("4 Feb 26") if one.startswith(begin)]
+
+
 def test_a_short_year_and_a_day_with_its_month_are_dates() -> None:
     assert list(dates_in("22.3.26")) == [("22.3.26", [(2026, 3, 22)])]
     assert list(dates_in("the meeting of 09.05")) == [("09.05", [(None, 5, 9)])]
