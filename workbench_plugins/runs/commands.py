@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +12,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli.app import (
+    SAMPLE,
     SHIPPED,
     AsJson,
     AskedFloor,
@@ -22,10 +25,12 @@ from workbench.cli.app import (
     SystemOptions,
 )
 from workbench.cli.output import answer, print_error, print_output
+from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.measure.questions import check_targets, load_questions
 from workbench.memory.store.sqlite.location import make_folder
 from workbench.registry import has_feature
+from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import caution
 from workbench.safe_text import counted
 from workbench_plugins.runs import comparing, linting
@@ -113,6 +118,15 @@ class RunOptions(IndexOptions):
             for told in dict.fromkeys(filter(None, (caution(*both) for both in pairs))):
                 print_error(told)
             return [run_of(one, asked, index) for one, index in pairs]
+
+    @contextmanager
+    def opened_if_named(self) -> Iterator[Index | None]:
+        """The index of the memory, if one is named."""
+        if self.memory == SAMPLE:
+            yield None
+            return
+        with self.opened_telling(SystemOptions().pipeline(SHIPPED)) as index:
+            yield CachedIndex(index)
 
 
 def import_(
@@ -234,13 +248,21 @@ def lint(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find suspicious scores, ranks and ids in runs, also in those of our systems. Exit code 1 if any."""
-    read = given.read()
-    if given.systems:
-        read += given.ours(TruthOptions(questions=questions).truth())
+    """Find suspicious scores, ranks and ids in runs, also in those of our systems. Exit code 1 if any.
+
+    With --questions, also a run without any right document, and with --memory too one that is upside down.
+    """
+    read, truth = given.read(), None
+    if given.systems or questions is not None:
+        truth = TruthOptions(questions=questions).truth()
+        read += given.ours(truth)
     if not read:
         raise InputError("There is no run to look at.", "Give run files, or --system NAME --questions FILE.")
     found = [linting.lint(one, _scale(scale), given.limit) for one in read]
+    if truth is not None:
+        with given.opened_if_named() as index:
+            for one in found:
+                one.extend(linting.lint_labelled(one.run, truth, index))
     if as_json:
         print_output([one.as_json() for one in found], as_json)
     else:

@@ -21,6 +21,7 @@ from workbench.retrieval.explain import explain
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.tables import ABSENT, Line, Part, Table, numbers
+from workbench_plugins.runs.reversed_runs import order_against_ours
 from workbench_plugins.runs.runs import Run, Truth, match
 
 
@@ -214,12 +215,13 @@ class MissingDocument:
 
 
 class MissingDocuments(list[MissingDocument], Shown):
-    """The missing documents of one run, in the order of the questions."""
+    """The missing documents of one run, in the order of the questions; `order` says if it is upside down."""
 
-    def __init__(self, run: str, missing: Any = (), system: str = "") -> None:
+    def __init__(self, run: str, missing: Any = (), system: str = "", order: str = "") -> None:
         super().__init__(missing)
         self.run = run
         self.system = system
+        self.order = order
 
     def as_json(self) -> list[dict[str, Any]]:
         """One object a document; `ours` is null without a memory."""
@@ -234,7 +236,7 @@ class MissingDocuments(list[MissingDocument], Shown):
         ours = [f"in {self.system}"] if self.system else []
         rows = [(one.text, one.document, _in_run(one), *[ours_text(one.ours) for _ in ours]) for one in self]
         columns = ["question", "missing document", "in the run", *ours]
-        return [Line(head, "bold"), Table("", columns, rows)]
+        return [*([self.order] if self.order else []), Line(head, "bold"), Table("", columns, rows)]
 
 
 def missing_documents(
@@ -262,7 +264,9 @@ def missing_documents(
             ours = _ours(text, document, cached, pipeline, question) if cached and pipeline else None
             first = every[0] if every else None
             found.append(MissingDocument(question, text or question, document, position, first, ours))
-    return MissingDocuments(run.name, found, pipeline.name if pipeline and index else "")
+    against = order_against_ours(run, truth, cached) if cached else None
+    order = str(against) if against else ""
+    return MissingDocuments(run.name, found, pipeline.name if pipeline and index else "", order)
 
 
 def _ours(text: str, document: str, index: CachedIndex, pipeline: Pipeline, question: str) -> Ours:
