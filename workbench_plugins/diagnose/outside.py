@@ -291,8 +291,9 @@ def _copies(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     others = dict.fromkeys(one.path for one in found if one.path not in crowd)
     place = next((at for at, path in enumerate(others) if path == goal.path), limit)
     if len(crowd) >= FEWEST_COPIES and place < (1 if goal.aim is Aim.FIRST else limit):
-        above = list(dict.fromkeys(one.path for one in answer if one.path in crowd))
-        some = ", ".join(above[:MOST_NAMED]) + (" …" if len(above) > MOST_NAMED else "")
+        every = list(dict.fromkeys(one.path for one in found if one.path in crowd))
+        more = f" and {len(every) - MOST_NAMED} more" if len(every) > MOST_NAMED else ""
+        some = ", ".join(every[:MOST_NAMED]) + more
         evidence = (
             f"{goal.path}: {counted(len(crowd), 'file')} found by this question have nearly the same words; "
             f"without them in the list, the file is {goal.aim}"
