@@ -101,7 +101,11 @@ def test_a_terminal_folds_no_command_and_parts_no_number_from_its_unit() -> None
     command = f"workbench search 'where is the tea' --memory {'/long' * 20} --system recommended"
     for width in (40, 80, 106):
         lines = text_of(
-            [f"Try it: {command}", hanging(f"  Repair: {command}"), Note("Not so.", f"Do so: {command}")],
+            [
+                f"Try it: {command}",
+                hanging(f"  Repair: {command}"),
+                Note("Not so.", f"To match it: {command}"),
+            ],
             width=width,
         ).splitlines()
         assert [line.strip() for line in lines if "workbench" in line] == [command] * 3

@@ -122,7 +122,7 @@ def test_another_system_is_asked(run: Run, place: Place) -> None:
 def after_the_caution(printed: str) -> str:
     """A printed answer without its first line, which says that the index is not made as the release's."""
     first, _, answer = printed.partition("\n")
-    assert first.startswith(f"Not indexed as {SYSTEM} does it (")
+    assert first.startswith(f"This index differs from the one that {SYSTEM} makes (")
     return answer
 
 
@@ -232,7 +232,7 @@ def test_evaluate_compares_each_later_system_with_the_first(run: Run, place: Pla
     assert "no significant difference (3 questions)" in verdict["sentence"]
     assert verdict["sentence"] in " ".join(run("evaluate", *options, "--details").out.split())
     printed = run("evaluate", *options).out.splitlines()
-    assert printed[0].startswith("Not indexed as")
+    assert printed[0].startswith("This index differs from")
     answer = [line for line in printed if line.startswith((f"{SYSTEM} returns", f"{FIXED}: "))]
     assert answer[0].startswith(f"{SYSTEM} returns the right file for {first['hits']} of 3 questions")
     assert answer[1] == f"{FIXED}: {verdict['sentence']}."

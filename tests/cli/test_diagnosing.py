@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("in_project", "embedded_once")
 def test_the_answer_comes_first_and_the_five_parts_with_details(run: Run) -> None:
     asked = ("diagnose", QUESTION, "--target", TARGET, "-s", SHIPPED)
     printed = run(*asked).out.splitlines()
-    assert printed[0].startswith("Not indexed as openclaw-2026.2.13 does it (")
+    assert printed[0].startswith("This index differs from the one that openclaw-2026.2.13 makes (")
     begins = [
         "Cause: ",
         "Not returned: ",

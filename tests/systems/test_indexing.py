@@ -135,7 +135,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-OTHERWISE = "Not indexed as {0} does it (chunker, order of equal hits). Do so: workbench index {1} --as {0}"
+OTHERWISE = (
+    "This index differs from the one that {0} makes (chunker, order of equal hits). "
+    "To match it: workbench index {1} --as {0}"
+)
 
 
 @pytest.mark.usefixtures("home")
@@ -148,8 +151,12 @@ def test_a_system_says_that_the_index_is_not_its_releases_own_until_it_is(run: R
         explained = explain(trace, index, "memory/tea.md")
         assert trace.caution == f"{OTHERWISE.format(name, root)} --model toy"
         assert trace.as_json()["indexed_otherwise"] == explained.as_json()["indexed_otherwise"]
-        assert text_of(trace.view()).startswith("Not indexed as openclaw-2026.9.6 does it")
-        assert text_of(explained.view()).startswith("Not indexed as openclaw-2026.9.6 does it")
+        assert text_of(trace.view()).startswith(
+            "This index differs from the one that openclaw-2026.9.6 makes"
+        )
+        assert text_of(explained.view()).startswith(
+            "This index differs from the one that openclaw-2026.9.6 makes"
+        )
         assert search("tea", system("engine-rrf-60"), index).caution == ""
     index_folder(root, world.EMBEDDER, options=Options(like=own))
     with open_index(root, world.EMBEDDER, like=own) as index:
@@ -181,9 +188,9 @@ def test_the_command_makes_the_index_that_the_sentence_asks_for(run: Run, tmp_pa
     for name, more in (("bm-0.24.1", []), ("openclaw-2026.9.6", ["--chunk", "100/20"])):
         asked = ("search", "tea", "--memory", root, "--system", name)
         told = run(*asked).out.splitlines()
-        assert told[0].startswith(f"Not indexed as {name} does it (")
+        assert told[0].startswith(f"This index differs from the one that {name} makes (")
         sentence = run(*asked, "--json").json()["indexed_otherwise"]
-        command = shlex.split(sentence.partition("Do so: workbench ")[2])
+        command = shlex.split(sentence.partition("To match it: workbench ")[2])
         assert run(*command, *more).code == 0
         assert run(*asked, "--json").json()["indexed_otherwise"] is None
     listed = run("index", "--list").out
@@ -246,7 +253,7 @@ def test_each_system_of_an_evaluation_is_asked_in_its_own_index(
         same = ("hits", "mrr", "missed", "by_stage", "indexed_otherwise")
         assert {key: row[key] for key in same} == {key: alone[key] for key in same}
         assert row["indexed_otherwise"] is None
-    assert "Not indexed as" not in run(*asked, *every).out
+    assert "This index differs from" not in run(*asked, *every).out
 
 
 @pytest.mark.parametrize("name", [BM, CLAW])
@@ -257,15 +264,18 @@ def test_a_command_without_a_trace_says_that_the_index_is_another(
     assert run("index", root).code == 0
     asked = ("key of the shed", "--target", "memory/shed.md", "-m", root, "-s", name)
     told = run("case", "new", *asked, "--out", case).err
-    assert told.startswith(f"Not indexed as {name} does it (")
-    assert run("explain", *asked).out.startswith(f"Not indexed as {name} does it (")
-    assert f"Not indexed as {name} does it (" in run("compare", OWN, name, "-q", asked[0], "-m", root).out
-    command = shlex.split(told.splitlines()[0].partition("Do so: workbench ")[2])
+    assert told.startswith(f"This index differs from the one that {name} makes (")
+    assert run("explain", *asked).out.startswith(f"This index differs from the one that {name} makes (")
+    assert (
+        f"This index differs from the one that {name} makes ("
+        in run("compare", OWN, name, "-q", asked[0], "-m", root).out
+    )
+    command = shlex.split(told.splitlines()[0].partition("To match it: workbench ")[2])
     assert run(*command).code == 0
     again = run("case", "new", *asked, "--out", case, "--overwrite")
-    assert "Not indexed as" not in again.err
+    assert "This index differs from" not in again.err
     assert f"Searched in the index that is made as {name}." in again.err
-    assert "Not indexed as" not in run("case", "run", case).out
+    assert "This index differs from" not in run("case", "run", case).out
 
 
 def test_blame_searches_each_system_in_its_own_index_and_the_index_is_a_change(
@@ -346,7 +356,7 @@ def test_a_deleted_index_is_answered_for_by_another_that_is_named(run: Run, thre
     assert run("search", "where is the key of the shed", "-m", three).err == ""
     assert run("index", "--remove", default_index_path(three, CLAW).name).code == 0
     told = run("search", "where is the key of the shed", "-m", three, "-s", CLAW).out
-    assert told.startswith(f"Not indexed as {CLAW} does it (")
+    assert told.startswith(f"This index differs from the one that {CLAW} makes (")
 
 
 def test_a_changed_note_names_the_command_of_the_index_that_was_searched(run: Run, three: Path) -> None:
@@ -365,8 +375,8 @@ def test_an_index_that_the_user_names_answers_for_all_systems(run: Run, three: P
     told = run("compare", OWN, BM, "-q", "the key of the shed", "-m", three, "--index", file)
     assert "Searched in" not in told.err
     sentence = told.out.splitlines()[0]
-    assert sentence.startswith(f"Not indexed as {BM} does it (")
-    command = shlex.split(sentence.partition("Do so: workbench ")[2])
+    assert sentence.startswith(f"This index differs from the one that {BM} makes (")
+    command = shlex.split(sentence.partition("To match it: workbench ")[2])
     assert command == ["index", str(three), "--index", str(file), "--as", BM, "--rebuild"]
     assert run(*command).code == 0
     answered = run("search", "the key of the shed", "-m", three, "--index", file, "-s", BM, "--json")

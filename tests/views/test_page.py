@@ -98,11 +98,11 @@ def test_a_system_is_searched_in_the_index_that_is_made_as_its_release_does(
         desk = Desk(index, None, tmp_path / "explored.yaml")
         desk.explorer.settings = {"question": "rooibos tea", "target": TEA, "left": "recommended"}
         desk.explorer.settings = {"right": release}
-        assert desk.explorer.sentence.count(f"Not indexed as {release} does it") == 1
+        assert desk.explorer.sentence.count(f"This index differs from the one that {release} makes") == 1
         wb.index_folder(root, options=wb.Options(like=wb.indexing(release)))
         desk.explorer.settings = {"question": "where is the bike"}
         desk.explorer.settings = {"question": "rooibos tea"}
-        assert "Not indexed as" not in desk.explorer.sentence
+        assert "This index differs from" not in desk.explorer.sentence
         assert f"{release} is searched in the index that is made as" in desk.explorer.sentence
         with wb.open_index(root, like=wb.indexing(release)) as own:
             expected = wb.search("rooibos tea", wb.system(release), own).as_json()["results"]

@@ -96,11 +96,11 @@ def test_a_terminal_leaves_folds_and_pictures_out() -> None:
 
 
 def test_a_page_folds_the_reason_of_a_note_and_a_terminal_prints_it() -> None:
-    note = Note.of("Not as Ana does it (water, order). Do so: brew")
-    assert text_of([note]) == "Not as Ana does it (water, order). Do so: brew"
+    note = Note.of("Other than Ana makes it (water, order). To match it: brew")
+    assert text_of([note]) == "Other than Ana makes it (water, order). To match it: brew"
     folded = html_of([note])
-    assert "<summary>Not as Ana does it</summary>" in folded
-    assert "(water, order). Do so: brew" in folded
+    assert "<summary>Other than Ana makes it</summary>" in folded
+    assert "(water, order). To match it: brew" in folded
 
 
 def test_a_notebook_shows_a_result_as_the_value_itself_and_details_as_text(

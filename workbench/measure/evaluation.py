@@ -220,11 +220,11 @@ class Evaluations(list[Evaluation], Tabular):
         if len(told) <= MOST_TOLD:
             return [Note.of(one) for one in told]
         first, name = next(iter(told.items()))
-        command = first.partition("Do so: ")[2].replace(f"--as {name}", "--as NAME")
+        command = first.partition("To match it: ")[2].replace(f"--as {name}", "--as NAME")
         return [
             Note(
-                f"Not indexed as {len(told)} releases do it:",
-                f"{', '.join(told.values())}. Do so for each: {command}",
+                f"This index differs from those that {len(told)} releases make:",
+                f"{', '.join(told.values())}. To match one: {command}",
             )
         ]
 

@@ -275,7 +275,8 @@ class MemoryIndex(OpenIndex):
         if not found:
             return ""
         command = f"workbench index {self._command_to_make(folder, indexing)}"
-        return f"Not indexed as {indexing.name} does it ({', '.join(found)}). Do so: {command}"
+        remark = f"This index differs from the one that {indexing.name} makes ({', '.join(found)})"
+        return f"{remark}. To match it: {command}"
 
     def _command_to_make(self, folder: Path, indexing: Indexing) -> str:
         """The options of `workbench index` that make the index of a release, in the user's own choices."""
