@@ -19,7 +19,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -124,8 +124,14 @@ def settings(name: str, words: str, *options: str, good: str, config: str = "") 
     return Planted("settings", name, words, printed)
 
 
-def lost(good: Pipeline, broken: Pipeline, index: Index, other: Index) -> tuple[str, bool | None]:
-    for question, target in QUESTIONS.items():
+def lost(
+    good: Pipeline,
+    broken: Pipeline,
+    index: Index,
+    other: Index,
+    questions: Mapping[str, str] = QUESTIONS,
+) -> tuple[str, bool | None]:
+    for question, target in questions.items():
         if target in search(question, good, index).paths() and (
             target not in search(question, broken, other).paths()
         ):
@@ -723,12 +729,12 @@ PLANTED = [
 HELD = {"a relative date", "a negation"}
 
 
-def halves(held: bool) -> Iterator[Planted]:
-    """Every second fault of each kind; the last two of the questions are both held out."""
+def halves(planted: Sequence[Planted], held: bool, also_held: Collection[str] = ()) -> Iterator[Planted]:
+    """Every second fault of each kind, and those that are held out by name; or all others."""
     seen: dict[str, int] = {}
-    for one in PLANTED:
+    for one in planted:
         seen[one.kind] = seen.get(one.kind, 0) + 1
-        if (seen[one.kind] % 2 == 0 or one.name in HELD) == held:
+        if (seen[one.kind] % 2 == 0 or one.name in also_held) == held:
             yield one
 
 
@@ -792,12 +798,14 @@ def python_works(printed: str, target: str) -> bool | None:
     return target in made
 
 
-def main() -> None:
+def report(planted: Sequence[Planted], also_held: Collection[str] = ()) -> None:
     """Prints a line for each fault, and the sums."""
     named: dict[str, list[bool]] = {}
     claims: list[bool] = []
     only = [one.removeprefix("--only=") for one in sys.argv if one.startswith("--only=")]
-    for one in (one for one in halves("--held" in sys.argv) if not only or one.name in only):
+    for one in halves(planted, "--held" in sys.argv, also_held):
+        if only and one.name not in only:
+            continue
         with tempfile.TemporaryDirectory() as made:
             root = Path(made) / "notes"
             works: bool | None = None
@@ -825,4 +833,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    report(PLANTED, HELD)

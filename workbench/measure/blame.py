@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations, permutations
@@ -141,8 +142,21 @@ class Reruns:
         """The trace of `pipeline`, with the depth of the legs following its own limit."""
         if pipeline.layout == self.pipeline.layout and self._as_deep(pipeline):
             return self.at_same_depth(pipeline)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"), self._columns_of_base():
             return search(self.question, pipeline, self.index, self.vector)
+
+    @contextmanager
+    def _columns_of_base(self) -> Iterator[None]:
+        """Raises InputError if a stage reads, without saying so, a column that only the base has."""
+        try:
+            yield
+        except KeyError as error:
+            if error.args[0] not in self.base.columns:
+                raise
+            raise InputError(
+                f"A stage reads the column {error}, and the changed pipeline has none.",
+                "Let the method `reads` of the stage name it.",
+            ) from error
 
     def _as_deep(self, pipeline: Pipeline) -> bool:
         """Whether the legs of `pipeline` bring as many for its limit as for the present one.
@@ -160,7 +174,7 @@ class Reruns:
         if not self.question:
             return self.base
         # A parameter at the end of its range may divide 0 by 0; such a score is absent.
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"), self._columns_of_base():
             return self._run(pipeline)
 
     def _run(self, pipeline: Pipeline) -> Trace:

@@ -60,6 +60,13 @@ class Asked:
         """The words of the notes in lower case, with how often each stands there."""
         return Counter(word.lower() for text in self.texts for word in unicode_words(text))
 
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """The words of the notes in lower case, without those that only a path has."""
+        return frozenset(
+            word.lower() for text in self.texts for word in unicode_words(text.partition("\n")[2])
+        )
+
     def first_that_works(self, others: Iterator[str]) -> str:
         """The first other question that gives the wanted answer; empty if none of the first few does."""
         tried = dict.fromkeys(one.strip() for one in others)

@@ -38,7 +38,7 @@ from workbench.systems.history import changes
 from workbench.systems.openclaw import EVIDENCE_FLOOR, FIXES, SIGN
 from workbench_plugins.diagnose.parameters import Goal
 from workbench_plugins.diagnose.stage_settings import content_of, short_settings
-from workbench_plugins.diagnose.suspects import lost_in, odd_slots
+from workbench_plugins.diagnose.suspects import inner_joins, lost_in, odd_slots, place_of
 from workbench_plugins.rerank import Rerank
 
 DEEPEST = 1_000_000
@@ -49,6 +49,7 @@ PLAIN: dict[str, Stage] = {
     "query": UnicodeWords("OR"),
     "keyword_score": MinMaxRank(),
     "vector_score": Cosine(),
+    "candidates": Union(),
     "fusion": RankSum(),
     "order": Order(),
     "limit": Limit(),
@@ -686,9 +687,12 @@ def _cause(
     repaired = combined(pipeline, some)
     after = _trace(repaired, some, runs)
     told = [evidence(runs.base, after, index, goal.path, one.slot) for one in some]
+    joins = inner_joins(prices.traces)
     return Cause(
         tuple(one.slot for one in some),
-        "; and ".join(_stage_text(pipeline, one.slot) + _differs(one) for one in some),
+        "; and ".join(
+            _stage_text(pipeline, one.slot) + _own(pipeline, one.slot, joins) + _differs(one) for one in some
+        ),
         " and ".join(_repair_text(pipeline, one) for one in some),
         " ".join(dict.fromkeys(told)),
         verified=goal.reached(after),
@@ -716,6 +720,16 @@ def _stage_text(pipeline: Pipeline, slot: str) -> str:
     if slot == "layout":
         return f"layout: {pipeline.layout.description if pipeline.layout else 'the index as it is'}"
     return next((stage.description for stage in pipeline.stages if stage.slot == slot), f"there is no {slot}")
+
+
+def _own(pipeline: Pipeline, slot: str, joins: Collection[str]) -> str:
+    """Where a stage of one's own is written, and what it loses if it keeps only what all legs bring."""
+    stage = next((one for one in pipeline.stages if one.slot == slot), None)
+    place = place_of(stage) if stage is not None else ""
+    if not place:
+        return ""
+    lost = ": it keeps only what all legs bring, and loses what one leg alone brings"
+    return f" ({place}){lost if slot in joins else ''}"
 
 
 # The arithmetic behind a cause

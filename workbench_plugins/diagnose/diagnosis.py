@@ -54,7 +54,7 @@ from workbench_plugins.diagnose.outside import (
 )
 from workbench_plugins.diagnose.parameters import Aim, Goal, parameters_of
 from workbench_plugins.diagnose.pasted_command import command_with, replaced_settings
-from workbench_plugins.diagnose.question_causes import question_causes
+from workbench_plugins.diagnose.question_causes import causes_of_form, causes_of_words
 from workbench_plugins.diagnose.stages_as_code import search_code
 
 if TYPE_CHECKING:
@@ -357,15 +357,19 @@ def _page(
     if not any(one.verified for one in outside):
         of_note = list(causes_in_note(runs, index, goal))
         mended = [one for one in of_note if one.verified]
-        outside = [*mended, *causes_in_question(runs, index, goal), *outside]
+        outside = [*mended, *of_question(causes_of_form, runs, index, goal), *outside]
     every = _of_engine(repairs(pipeline), pipeline, index)
     refuted = [one for one in outside if one.refuted]
     outside = [one for one in outside if not one.refuted]
     known = {one.where for one in outside}
     inside = [one for one in causes_inside(every, runs, goal, prices, index) if one.where not in known]
     offered = [*every, *without_stop_words(pipeline)]
-    in_chunk = [] if outside else cause_in_chunk(runs, index, goal)
-    causes = [*outside, *_likelier(in_chunk, inside), *(one for one in of_note if not one.verified), *refuted]
+    of_words = [] if outside else of_question(causes_of_words, runs, index, goal)
+    in_chunk = [] if outside or of_words else cause_in_chunk(runs, index, goal)
+    of_stages = _likelier(in_chunk, inside)
+    if of_words:
+        of_stages = [*inside, *of_words] if _is_own(inside) else [*of_words, *inside]
+    causes = [*outside, *of_stages, *(one for one in of_note if not one.verified), *refuted]
     first = causes[0].where if causes else ()
     fixes, found = best_fixes(offered, first, runs, goal, prices)
     if not fixes:
@@ -397,6 +401,11 @@ def _likelier(in_chunk: Sequence[Cause], inside: Sequence[Cause]) -> list[Cause]
     return [*in_chunk, *inside] if many else [*inside, *in_chunk]
 
 
+def _is_own(inside: Sequence[Cause]) -> bool:
+    """Whether the likeliest stage is a setting of the user, or one that no known system has."""
+    return bool(inside) and all(one.own or not one.usual for one in inside[0].repairs)
+
+
 def _of_engine(every: Sequence[Repair], pipeline: Pipeline, index: CachedIndex) -> list[Repair]:
     """The repairs that can be made in the engine that was recorded; all of them for a pipeline of ours."""
     offers = getattr(innermost(index), "offers", None)
@@ -407,13 +416,15 @@ def _of_engine(every: Sequence[Repair], pipeline: Pipeline, index: CachedIndex) 
     ]
 
 
-def causes_in_question(runs: Reruns, index: CachedIndex, goal: Goal) -> list[Cause]:
+def of_question(
+    causes: Callable[[Asked, Sequence[str]], list[Cause]], runs: Reruns, index: CachedIndex, goal: Goal
+) -> list[Cause]:
     """What is wrong with the question itself, if the file is in the index and is wanted in the answer."""
     rows = index.rows_of(goal.path)
     if goal.aim is Aim.OUT or not rows.size or not isinstance(innermost(index), MemoryIndex):
         return []
     asked = Asked(runs.question, runs.pipeline, index, goal.reached, deep=True)
-    return question_causes(asked, [*(one.text for one in index.chunks(rows[:FEW_CHUNKS])), goal.path])
+    return causes(asked, [*(one.text for one in index.chunks(rows[:FEW_CHUNKS])), goal.path])
 
 
 def _shown(few: Sequence[Fix], of_chunks: Sequence[Fix]) -> Sequence[Fix]:

@@ -200,7 +200,10 @@ def best_fixes(
         if not parameter.name.endswith(".of")  # a threshold says something on its own scale only
         for found in nearest_values(parameter, runs, goal)
     ]
-    drafts += _of_changes(every, first, runs, goal, prices)
+    moved_slots = {one.setting.partition(".")[0] for one in drafts}
+    changes = _of_changes(every, first, runs, goal, prices)
+    # Where another value of a stage is enough, taking the stage away is no smaller repair.
+    drafts += [one for one in changes if one.setting not in moved_slots or not _takes_away(one)]
     drafts = [replace(one, group=_group(runs.pipeline, one.pipeline, first)) for one in drafts]
     # No draft costs anything yet, so of those that make one pipeline the nearest change comes first.
     distinct: dict[Hashable, Fix] = {}
@@ -218,6 +221,10 @@ def best_fixes(
         settings.add(one.setting)
     others = (replace(one, group=_group(runs.pipeline, one.pipeline, ())) for one in best[1:])
     return _ranked([*best[:1], *others]), len(settings)
+
+
+def _takes_away(fix: Fix) -> bool:
+    return fix.change is not None and fix.change.removes
 
 
 def _group(now: Pipeline, fixed: Pipeline, first: Collection[str]) -> int:

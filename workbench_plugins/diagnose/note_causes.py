@@ -10,19 +10,27 @@ import html
 import quopri
 import re
 import shlex
+import tempfile
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from workbench.contracts import Index
 from workbench.errors import WorkbenchError
 from workbench.measure.blame import Reruns
+from workbench.memory.files import FileLocation, open_below
 from workbench.memory.index import MemoryIndex
+from workbench.memory.options import Options
+from workbench.memory.store.sqlite import database
+from workbench.memory.sync import index_folder
+from workbench.records import FRONT_MATTER
 from workbench.retrieval.index_adapters import innermost
 from workbench.retrieval.pipeline import search
 from workbench.retrieval.query import unicode_words
 from workbench.safe_text import counted
 from workbench.stop_words import content_words
+from workbench.systems.catalogue import indexing
 from workbench_plugins.diagnose.asked import LARGEST
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.chunk_sizes import chunker_named, cut_index, rebuilt
@@ -136,6 +144,12 @@ READINGS = (
 
 
 def causes_in_note(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
+    """What is in the note or hides in it, the surest first."""
+    yield from _hidden_words(runs, index, goal)
+    yield from front_matter_causes(runs, index, goal)
+
+
+def _hidden_words(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     """What hides words of the question in the wanted note; nothing for an index without its texts."""
     text = "" if goal.aim is Aim.OUT else _text(index, goal.path)
     there = _words(text)
@@ -156,6 +170,39 @@ def causes_in_note(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
                 f"read as it is meant, it has {counted(len(back), 'more word')} of the question{outcome}",
                 reached,
             )
+
+
+def front_matter_causes(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
+    """Words of the question that only the front matter has, or a front matter that outweighs the text.
+
+    Verified with the note in a temporary copy of the index: with its front matter written as text, or
+    without it.
+    """
+    text = "" if goal.aim is Aim.OUT else _text(index, goal.path)
+    front = FRONT_MATTER.match(text)
+    if front is None:
+        return
+    inside, body = front[0].strip("-.\n"), text[front.end() :]
+    asked = {one.lower() for one in content_words(unicode_words(runs.question))}
+    only = sorted(asked & _words(inside) - _words(body))
+    values = [line.partition(":")[2].strip(" []\"'") for line in inside.splitlines()]
+    if only and _reached(runs, index, goal, f"# {' '.join(values)}\n\n{body}"):
+        yield Cause(
+            ("note",),
+            f"only the front matter of {goal.path} has these words of the question: {', '.join(only[:4])}",
+            "write them into a heading or the text of the note, too, then index again",
+            f"with the values of its front matter as a heading, the file is {goal.aim}",
+            True,
+        )
+    elif not only and len(inside) > len(body) and _reached(runs, index, goal, body):
+        yield Cause(
+            ("note",),
+            f"the front matter of {goal.path} outweighs its text: {counted(len(inside), 'character')} of it, "
+            f"and {len(body.strip()):,} of text",
+            "shorten the front matter, then index again",
+            f"without its front matter, the file is {goal.aim}",
+            True,
+        )
 
 
 def _shell(reading: Reading, index: Index, path: str, text: str) -> str:
@@ -210,4 +257,34 @@ def _reached(runs: Reruns, index: Index, goal: Goal, text: str) -> bool:
         with rebuilt(memory, chunker, "the note as it is meant", {goal.path: text}) as mended:
             return goal.reached(search(runs.question, runs.pipeline, mended, runs.vector))
     except WorkbenchError:
+        return _reached_in_a_copy(runs, index, goal, text)
+
+
+MOST_COPIED = 1000
+"""A memory of more files is not copied."""
+
+
+def _reached_in_a_copy(runs: Reruns, index: Index, goal: Goal, text: str) -> bool:
+    """The same for an index whose chunker is not known: with a copy of the folder and of the index file."""
+    inner = innermost(index)
+    if not isinstance(inner, MemoryIndex) or inner.root is None or getattr(inner.embedder, "remote", False):
         return False
+    paths = {path: Path(path) for path in inner.paths()}
+    outside = any(one.is_absolute() or ".." in one.parts for one in paths.values())
+    if outside or len(paths) > MOST_COPIED or inner.changed():
+        return False
+    with tempfile.TemporaryDirectory() as folder:
+        root, file = Path(folder) / "notes", Path(folder) / "index.sqlite"
+        try:
+            for path, relative in paths.items():
+                (root / relative).parent.mkdir(parents=True, exist_ok=True)
+                with open_below(FileLocation(inner.root, relative.parts)) as note:
+                    (root / relative).write_bytes(text.encode() if path == goal.path else note.read())
+            database.copy(Path(inner.store.name), file)
+            made_as = inner.store.provenance.indexed_as
+            like = indexing(made_as) if made_as else None
+            index_folder(root, inner.embedder, options=Options(index_path=file, skip=True, like=like))
+            with MemoryIndex.open(file, inner.embedder, root) as mended:
+                return goal.reached(search(runs.question, runs.pipeline, mended, runs.vector))
+        except (OSError, WorkbenchError):
+            return False

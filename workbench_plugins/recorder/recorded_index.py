@@ -40,9 +40,13 @@ class EngineLimit(Limit):
 
 
 class RecordedIndex(ListIndex):
-    """The lists of an engine that was recorded, and its answer to each recorded question."""
+    """The lists of an engine that was recorded, and its answer to each recorded question.
+
+    `limited` says that the length of the answer is known, and not only inferred from where the answer ends.
+    """
 
     answers: Mapping[str, Scores] = {}
+    limited = False
 
     def upside_down(self, leg: str, question: str) -> bool:
         """Whether a leg's list begins with its worst scores."""

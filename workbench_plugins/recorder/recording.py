@@ -164,6 +164,7 @@ class Recorder:
         scored = all_present(answer)
         ranks = {id_: 1 / rank for rank, id_ in enumerate(answer, 1)}
         index.answers = {question: answer if scored else ranks}
+        index.limited = self.limit is not None
         fusion = self._fusion(index, question, scored)
         scores = self._scores(fusion, index, question)
         agrees = None if self.fused is None else _begins(scores, list(answer))

@@ -19,7 +19,7 @@ from workbench.memory.options import Options
 from workbench.memory.sync import index_folder
 from workbench.records import Trace
 from workbench.retrieval.pipeline import search
-from workbench.systems.catalogue import SYSTEMS
+from workbench.systems.catalogue import SYSTEMS, indexing
 from workbench_plugins.diagnose.asked import Asked
 from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
 from workbench_plugins.diagnose.note_causes import READINGS
@@ -229,3 +229,30 @@ def test_an_unknown_file_names_the_folder_that_is_searched_and_only_a_near_name(
                 diagnose("a fall", SYSTEMS["recommended"], index, target)
             assert f"The folder that is searched is {tmp_path / 'notes'}. " in error.value.remedy
             assert ("The nearest is" in error.value.remedy) is near
+
+
+def test_words_that_only_the_front_matter_has_are_the_cause(tmp_path: Path) -> None:
+    """Basic Memory's index does not have the front matter; the workbench's own has it."""
+    root = tmp_path / "notes"
+    front = "---\ntitle: Rota\nsteward: Ottokar\n---\n\n"
+    for name, text in {**OTHERS, "memory/rota.md": f"{front}See the table in the office.\n"}.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+    question, target, release = "who is Ottokar the steward", "memory/rota.md", indexing("bm-0.24.1")
+    index_folder(root, options=Options(index_path=tmp_path / "index", like=release))
+    with open_index(root, index_path=tmp_path / "index") as index:
+        cause = diagnose(question, SYSTEMS[release.name], index, target).causes[0]
+    assert "only the front matter of memory/rota.md has these words" in cause.description
+    assert cause.verified
+    (root / target).write_text(f"{front}See the table. The steward is Ottokar.\n", encoding="utf-8")
+    index_folder(root, options=Options(index_path=tmp_path / "index", like=release))
+    with open_index(root, index_path=tmp_path / "index") as index:
+        assert search(question, SYSTEMS[release.name], index).paths() == [target]
+
+
+def test_a_front_matter_that_outweighs_the_text_is_the_cause(tmp_path: Path) -> None:
+    fields = "\n".join(f"field{number}: value {number} of the export" for number in range(60))
+    text = f"---\n{fields}\n---\n\nSwans nest here.\n"
+    cause = diagnosed(tmp_path, text, "where do the swans nest").causes[0]
+    assert cause.description.startswith("the front matter of memory/pumps.md outweighs its text: 1,899 char")
+    assert cause.verified

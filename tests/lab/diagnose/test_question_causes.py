@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,13 @@ from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import THREE_FIXES
 from workbench_plugins.diagnose.asked import Asked
 from workbench_plugins.diagnose.diagnosis import diagnose
-from workbench_plugins.diagnose.question_causes import dates_in, language_of, question_causes
+from workbench_plugins.diagnose.question_causes import (
+    causes_of_words,
+    dates_in,
+    language_of,
+    question_causes,
+)
+from workbench_plugins.diagnose.short_forms import short_form_causes
 
 NOTES = {
     "memory/login.md": "# Login\nMulti-factor authentication is required for the mail server.\n",
@@ -162,3 +168,53 @@ def test_a_search_takes_no_short_word_for_another_one(tmp_path: Path) -> None:
         (cause,) = question_causes(asked)
     assert not cause.verified
     assert cause.repair == "is this the right memory? It has 1 file"
+
+
+FORMS = [
+    ("mfa", "Multi-factor authentication is required.", "“mfa” short", "multi-factor authentication"),
+    ("our pto", "Paid time off is asked for in the portal.", "“pto” short", "paid time off"),
+    ("k8s", "Kubernetes is upgraded.", "“k8s” short", "kubernetes"),
+    ("two factor authentication", "Every laptop has 2FA.", "“two factor authentication” in full", "2FA"),
+    ("call human resources", "HR sits upstairs.", "“human resources” in full", "HR"),
+]
+
+
+@pytest.mark.parametrize(("question", "note", "has", "written"), FORMS)
+def test_a_short_form_is_a_cause_if_the_note_s_form_brings_the_file(
+    tmp_path: Path, question: str, note: str, has: str, written: str
+) -> None:
+    with world.build(tmp_path, {"memory/a.md": f"# Notice\n\n{note}\n"}) as index:
+        tried = [*_tried(index, question, note, lambda trace: written in trace.question)]
+        assert any(has in one and written in one for one in tried), tried
+        assert not _tried(index, question, note, lambda _: False)
+
+
+def _tried(index: MemoryIndex, question: str, note: str, works: Callable[[Trace], bool]) -> list[str]:
+    asked = Asked(question, SYSTEMS[THREE_FIXES.name], index, works, deep=True)
+    return [one.description for one in short_form_causes(asked, [note])]
+
+
+def test_no_plain_word_is_taken_for_a_short_form(tmp_path: Path) -> None:
+    notes = {"memory/a.md": "# Oil\n\nOrder in lots.\n", "memory/b.md": "# It\n\nIn the barn.\n"}
+    with world.build(tmp_path, notes) as index:
+        for question in ("which oil is it", "it", "in the barn of it"):
+            assert not _tried(index, question, "Order in lots, in the barn.", lambda _: True)
+
+
+@pytest.mark.parametrize(
+    ("question", "instead", "told"),
+    [
+        ("the barns", "the barn", "the question has “barns”, and the notes have “barn”"),
+        ("resting doughs", "rests dough", "“resting”, and the notes have “rests”"),
+        ("where is the barn and how long does it rest", "where is the barn", "asks 2 things at once"),
+    ],
+)
+def test_other_endings_and_several_questions_are_found_by_trying(
+    index: MemoryIndex, question: str, instead: str, told: str
+) -> None:
+    asked = Asked(
+        question, SYSTEMS[THREE_FIXES.name], index, lambda trace: trace.question == instead, deep=True
+    )
+    assert [one for one in causes_of_words(asked, []) if told in one.description and one.verified]
+    asked = Asked(question, SYSTEMS[THREE_FIXES.name], index, lambda _: False, deep=True)
+    assert not causes_of_words(asked, [])
