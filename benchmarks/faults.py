@@ -3,7 +3,8 @@
 Each fault breaks a good pipeline, or its index, in one known way; the question is one that the good pipeline
 answers and the broken one does not. There are three levels: a registered system with a setting, a pipeline
 without a system's name, and stages of one's own with a foreign source. Printed are the share of faults whose
-place is the first cause, and of those in a stage, the share whose slot the first fix touches.
+place is the first cause, of those in a stage the share whose slot the first fix touches, and how many of the
+repairs that are printed bring the file when they are pasted into an empty shell or interpreter.
 """
 
 from __future__ import annotations
@@ -12,17 +13,18 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
+from benchmarks.pasting import holds, indexed_copy
 from tests.lab.diagnose.faults import DistanceAsScore, OtherModel
 from tests.lab.diagnose.faults import Fault as Planted
 from workbench.contracts import Context, Index
 from workbench.measure.questions import QuestionSet, load_questions
 from workbench.memory.files import memory_root
 from workbench.memory.opening import open_index
-from workbench.memory.sync import index_folder
 from workbench.records import Clause, DropKind, Hits, Query, Threshold, Trace, Vector
 from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage, filled
 from workbench.retrieval.cutoff import EvidenceFloor, Limit, MinScore, Order, dropped
@@ -385,6 +387,8 @@ class Outcome:
 
     fault: Fault
     found: Diagnosis
+    holds: bool | None = None
+    """Whether every printed repair brings the file when it is pasted; None where none can be pasted."""
 
     @property
     def named(self) -> bool:
@@ -402,25 +406,23 @@ class Outcome:
         }
 
 
-def diagnosed(fault: Fault, index: Index, questions: QuestionSet) -> Outcome:
-    """The diagnosis of the question that a fault loses."""
-    asked = fault.lost(index, questions)
-    return Outcome(
-        fault, diagnose(asked.question, fault.broken, fault.index(index), asked.target, questions=questions)
-    )
+def diagnosed(fault: Fault, index: Index, questions: QuestionSet, base: Path) -> Outcome:
+    """The diagnosis of the question that a fault loses; the index is that of `base`."""
+    asked, other = fault.lost(index, questions), fault.index(index)
+    found = diagnose(asked.question, fault.broken, other, asked.target, questions=questions)
+    return Outcome(fault, found, holds(found, base) if other is index else None)
 
 
 def main() -> None:
     listed = "--list" in sys.argv
     root = memory_root(next((one for one in sys.argv[1:] if not one.startswith("-")), "sample_memory"))
-    index_folder(root)
     questions = load_questions(root / "questions.yaml")
     told: list[Outcome] = []
-    with open_index(root) as opened:
+    with indexed_copy(root) as base, open_index(base / "notes", index_path=base / "index") as opened:
         index = CachedIndex(opened)
         for fault in FAULTS:
             try:
-                told.append(one := diagnosed(fault, index, questions))
+                told.append(one := diagnosed(fault, index, questions, base))
             except StopIteration:
                 print(
                     f"{fault.level + 1} No question is lost by {fault.name}: plant a stronger fault.",
@@ -431,6 +433,8 @@ def main() -> None:
             cause = f"{' and '.join(first.where)}: {first.description}" if first else "no cause"
             fix = one.found.fixes[0].setting if one.found.fixes else "none"
             mark = "yes" if one.named else "NO "
+            if one.holds is False:
+                print("    a repair that is printed does not bring the file")
             touched = {True: "yes", False: "NO ", None: "-  "}[one.fixed]
             print(
                 f"{fault.level + 1} cause {mark} fix {touched} {fault.name}: {cause:.90} | {fix}", flush=True
@@ -448,6 +452,8 @@ def _print(name: str, told: list[Outcome]) -> None:
         f"{name}: cause first in {sum(one.named for one in told)} of {len(told)}; first fix touches the true "
         f"slot in {sum(bool(one.fixed) for one in fixable)} of {len(fixable)} that a stage can have"
     )
+    claims = [one.holds for one in told if one.holds is not None]
+    print(f"of {len(claims)} claimed repairs {sum(claims)} hold")
 
 
 if __name__ == "__main__":

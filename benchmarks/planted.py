@@ -12,11 +12,8 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
-import os
 import re
 import shlex
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -30,6 +27,7 @@ from numpy.typing import NDArray
 
 from benchmarks.boatyard import BOATS, NOTES, QUESTIONS, write
 from benchmarks.faults import ACME, SUM
+from benchmarks.pasting import json_paths, pasted, python_works
 from workbench.cli import entry
 from workbench.contracts import Context, Index
 from workbench.memory.embedding.engines import Role
@@ -86,11 +84,6 @@ def paths(root: Path, question: str, *options: str) -> list[str]:
     where = ("-m", str(root), "--index", str(root.parent / "index"))
     printed = run("search", question, *where, "--json", *options, errors=False)
     return json_paths(printed)
-
-
-def json_paths(printed: str) -> list[str]:
-    """The paths of results that were printed as JSON."""
-    return [one["path"] for one in json.loads(printed)["results"]]
 
 
 def command(root: Path, question: str, target: str, *options: str) -> tuple[str, bool | None]:
@@ -742,60 +735,6 @@ def first_line(printed: str) -> str:
     """The line that says the cause; a remark about the index stands before it."""
     lines = [line for line in printed.strip().split("\n") if line.strip()]
     return next((line for line in lines if line.startswith(("Cause", "No cause"))), lines[0] if lines else "")
-
-
-def pasted(printed: str, target: str, asked: str) -> bool | None:
-    """Whether all that can be pasted brings the file: searches at once, and after other commands `asked`.
-
-    None where nothing can be pasted.
-    """
-    lines = re.findall(r"^(?:Try it|Until then|Repair): (.*)", printed, re.MULTILINE)
-    searches = [one for one in lines if one.startswith("workbench search ")]
-    repairs = [found[0] for one in lines if (found := SHELL.search(one))]
-    held = [target in json_paths(in_empty_shell(f"{one} --json")) for one in searches]
-    for one in repairs:
-        in_empty_shell(one)
-        held.append(target in json_paths(in_empty_shell(f"{asked} --json")))
-    for content in (one for one in lines if one.startswith("{")):
-        file = Path(shlex.split(asked)[-1].partition("@")[2])
-        file.write_text(json.dumps(merged(json.loads(file.read_text()), json.loads(content))))
-        held.append(target in json_paths(in_empty_shell(f"{asked} --json")))
-    return all(held) if held else None
-
-
-SHELL = re.compile(r"(?:workbench index |perl |cp ).*")
-
-
-def in_empty_shell(line: str) -> str:
-    """What a line prints in a shell without a home and with the commands of this environment alone."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), "/usr/bin", "/bin"])
-    with tempfile.TemporaryDirectory() as home:
-        known = {"PATH": path, "HOME": home, "LC_ALL": "C.UTF-8"}
-        made = subprocess.run(
-            ["sh", "-c", line], cwd=home, env=known, capture_output=True, text=True, check=False
-        )
-    return made.stdout
-
-
-def merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """Settings with others pasted into them."""
-    both = {
-        key: merged(old[key], new[key]) if isinstance(old.get(key), dict) else value
-        for key, value in new.items()
-    }
-    return {**old, **both}
-
-
-def python_works(printed: str, target: str) -> bool | None:
-    """Whether the Python of the first fix shows the file in an empty interpreter; None without Python."""
-    found = re.search(r"^1\. As Python:\n(.*?)(?=^\d\. As Python:|^Other chunks|\Z)", printed, re.M | re.S)
-    if found is None:
-        return None
-    with tempfile.TemporaryDirectory() as home:
-        file = Path(home) / "pasted.py"
-        file.write_text(found[1], encoding="utf-8")
-        made = in_empty_shell(f"PYTHONPATH={shlex.quote(str(Path.cwd()))} python {shlex.quote(str(file))}")
-    return target in made
 
 
 def report(planted: Sequence[Planted], also_held: Collection[str] = ()) -> None:
