@@ -33,12 +33,21 @@ from workbench.retrieval.pipeline import Change, Pipeline
 from workbench.retrieval.query import JoinedWords, PrunedUnicodeWords, PrunedWords, UnicodeWords
 from workbench.retrieval.scope import EVERYTHING, FILTER_FIRST, Scope
 from workbench.retrieval.scoring import Cosine, MinMaxRank
+from workbench.safe_text import counted
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.history import changes
 from workbench.systems.openclaw import EVIDENCE_FLOOR, FIXES, SIGN
 from workbench_plugins.diagnose.parameters import Goal
 from workbench_plugins.diagnose.stage_settings import content_of, short_settings
-from workbench_plugins.diagnose.suspects import inner_joins, lost_in, odd_slots, place_of
+from workbench_plugins.diagnose.suspects import (
+    drops_all,
+    inner_joins,
+    is_own,
+    lost_in,
+    odd_slots,
+    place_of,
+    turned_slots,
+)
 from workbench_plugins.rerank import Rerank
 
 DEEPEST = 1_000_000
@@ -301,7 +310,7 @@ def _removal(stage: Stage) -> Iterator[Repair]:
         if deep is not None:
             why = "the leg brings every match"
             yield Repair(slot, f"{stage.name} leg without a depth", (Edit(slot, deep),), why, removes=True)
-    elif not isinstance(stage, Union) and slot not in (Limit.slot, *RANKING):
+    elif not isinstance(stage, Union) and slot not in (Limit.slot, "query", *RANKING):
         name = f"no {slot.replace('_', ' ')}"
         yield Repair(slot, name, (Edit(slot, None),), "the stage does nothing", removes=True)
 
@@ -567,7 +576,8 @@ class Cause:
     `where` are slots of the pipeline, or `question`, `note`, `index`, `vectors`, `ids` or `chunk`. `repair`
     says what changes the answer; with `verified`, this has been run, and with `refuted` it has been run and
     does not suffice. `parameters` are the settings that make the repair, as `--set` takes them, if there are
-    such. `after` is what the repaired pipeline makes of the questions.
+    such. `after` is what the repaired pipeline makes of the questions. A `certain` cause is seen in the index
+    or the folder, whether or not its repair was run.
     """
 
     where: tuple[str, ...]
@@ -579,6 +589,7 @@ class Cause:
     after: Marks | None = field(default=None, repr=False)
     parameters: tuple[str, ...] = ()
     refuted: bool = False
+    certain: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """The cause in the form that docs/diagnose.md describes."""
@@ -687,11 +698,15 @@ def _cause(
     repaired = combined(pipeline, some)
     after = _trace(repaired, some, runs)
     told = [evidence(runs.base, after, index, goal.path, one.slot) for one in some]
-    joins = inner_joins(prices.traces)
+    joins, turned = inner_joins(prices.traces), turned_slots(prices.traces)
     return Cause(
         tuple(one.slot for one in some),
         "; and ".join(
-            _stage_text(pipeline, one.slot) + _own(pipeline, one.slot, joins) + _differs(one) for one in some
+            _stage_text(pipeline, one.slot)
+            + _own(pipeline, one.slot, joins, turned)
+            + (_other_scale(prices) if one.slot == "floor" else "")
+            + _differs(one)
+            for one in some
         ),
         " and ".join(_repair_text(pipeline, one) for one in some),
         " ".join(dict.fromkeys(told)),
@@ -722,14 +737,24 @@ def _stage_text(pipeline: Pipeline, slot: str) -> str:
     return next((stage.description for stage in pipeline.stages if stage.slot == slot), f"there is no {slot}")
 
 
-def _own(pipeline: Pipeline, slot: str, joins: Collection[str]) -> str:
-    """Where a stage of one's own is written, and what it loses if it keeps only what all legs bring."""
+def _own(pipeline: Pipeline, slot: str, joins: Collection[str], turned: Collection[str]) -> str:
+    """Where a stage of one's own is written, and what it does as a fault does."""
     stage = next((one for one in pipeline.stages if one.slot == slot), None)
     place = place_of(stage) if stage is not None else ""
-    if not place:
+    if stage is None or not is_own(stage):
         return ""
-    lost = ": it keeps only what all legs bring, and loses what one leg alone brings"
-    return f" ({place}){lost if slot in joins else ''}"
+    lost = ": it keeps only what all legs bring, and loses what one leg alone brings" if slot in joins else ""
+    wrong = ": upside down, it scores a better hit of a leg below a worse one" if slot in turned else ""
+    return (f" ({place})" if place else "") + (lost or wrong)
+
+
+def _other_scale(prices: Prices) -> str:
+    """That a floor drops everything that any question finds: it is on another scale than the scores."""
+    best = drops_all(prices.traces)
+    if best is None:
+        return ""
+    asked = counted(len(prices.questions), "other question")
+    return f", on another scale than the scores: the best of {asked} is {best:.3g}, so it drops everything"
 
 
 # The arithmetic behind a cause

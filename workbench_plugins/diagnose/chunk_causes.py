@@ -43,7 +43,10 @@ def cause_in_chunk(runs: Reruns, index: Index, goal: Goal) -> list[Cause]:
             whole = 1 - float(distances[rows.tolist().index(best[0])])
             told = f"“{texts[best][:60]}” alone has the cosine {float(asked @ near[best]):.3f}"
             told += f", and the whole chunk {whole:.3f}; with it, the file would be {goal.aim}"
-            return [of_kind(kind, f"{chunks[best[0]].location}: {told}", True)]
+            chunk = chunks[best[0]]
+            found = of_kind(kind, f"{chunk.location}: {told}", True)
+            read = f"{found.description}; the model read {chunk.read_share:.0%} of the chunk"
+            return [found if chunk.read_share == 1 else replace(found, description=read)]
     return []
 
 

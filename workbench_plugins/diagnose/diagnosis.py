@@ -496,7 +496,7 @@ def _first_repair(diagnosis: Diagnosis) -> list[str]:
             return [f"Repair: {_first_way(diagnosis, cut)}", f"Price: {_price_text(diagnosis.prices, cut)}"]
     outside = first is not None and not first.repairs and not first.refuted
     if outside or not diagnosis.fixes:
-        repairs = [one.repair for one in diagnosis.causes[:1] if not one.refuted]
+        repairs = [_to_type(diagnosis, one) for one in diagnosis.causes[:1] if not one.refuted]
         return [*(f"Repair: {one}" for one in repairs), *_until_then(diagnosis)]
     fix = diagnosis.fixes[0]
     only = "only by a longer answer: " if fix.pipeline.limit > _longest(diagnosis) else ""
@@ -511,6 +511,15 @@ def _first_repair(diagnosis: Diagnosis) -> list[str]:
     if command:
         lines.append(f"Try it: {command}")
     return lines
+
+
+def _to_type(diagnosis: Diagnosis, cause: Cause) -> str:
+    """The repair of a cause, with the whole command in place of an option of `diagnose`."""
+    command = diagnosis.command
+    if not command or not cause.repair.endswith(": --rechunk"):
+        return cause.repair
+    words = [command[0], "diagnose", *command[2:], "--target", diagnosis.target, "--rechunk"]
+    return cause.repair.removesuffix("--rechunk") + shlex.join(words)
 
 
 LONG_ANSWER = 10
@@ -569,7 +578,7 @@ def _cause_title(cause: Cause) -> str:
     description = (
         cause.description if cause.description.startswith(where) else f"{where}: {cause.description}"
     )
-    return description + ("" if cause.verified else " (not verified)")
+    return description + ("" if cause.verified or cause.certain else " (its repair was not tried)")
 
 
 def _counts(prices: Prices, after: Marks) -> str:
@@ -668,4 +677,4 @@ def _first_way(diagnosis: Diagnosis, fix: Fix) -> str:
     """The one line that says a fix: what to paste, or else what to put in which place."""
     if fix.paste is not None:
         return json.dumps(fix.paste)
-    return _typed(diagnosis, fix) or fix.in_words
+    return _typed(diagnosis, fix) or f"{fix.in_words} (its Python is in the details)"

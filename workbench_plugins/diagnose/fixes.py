@@ -429,11 +429,13 @@ def moved(one: Trace, other: Trace, goal: Goal) -> tuple[tuple[str, ...], tuple[
 
 
 def named(name: str) -> Pipeline | None:
-    """The system of a name, also from a file of settings; None if there is none."""
+    """The system of a name, also from a file of settings; None for one that a new process does not know."""
     try:
-        return system(name)
+        known = system(name)
     except InputError:
         return None
+    here_alone = any(type(stage).__module__ == "__main__" for stage in known.stages)
+    return None if here_alone else known
 
 
 def lines_of(pipeline: Pipeline, file: str = "") -> list[str]:

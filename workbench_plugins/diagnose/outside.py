@@ -33,12 +33,15 @@ from workbench.retrieval.index_adapters import IndexAdapter, adapted, innermost
 from workbench.retrieval.legs import VectorLeg
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import unicode_words
+from workbench.retrieval.scope import Scope
 from workbench.safe_text import counted
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.parameters import Aim, Goal
 
 KINDS = load_data(__file__, "outside.toml")
 """Where each kind of cause is, what it says, and what repairs it."""
+CERTAIN = ("not read", "empty", "wordless")
+"""What is seen in the index and the folder, without a trial."""
 NO_HITS = Hits(np.empty(0, np.int64), np.empty(0))
 LARGEST_COSINE, SAME_TEXT = 1.001, 0.7
 """A larger similarity is no cosine; a text has a larger one with itself, also with a prefix for queries."""
@@ -112,6 +115,7 @@ def causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
 def _causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     yield from _refused(index)
     yield from _of_no_file(runs, index, goal)
+    yield from _empty_scope(runs, index, goal)
     of_its_own = getattr(innermost(index), "causes", None)
     yield from () if of_its_own is None else of_its_own(runs, goal)
     changed = changed_files(index)
@@ -177,6 +181,27 @@ def asks_vectors(runs: Reruns) -> bool:
     return any(isinstance(stage, VectorLeg) for stage in runs.pipeline.stages)
 
 
+def _empty_scope(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
+    """A scope in which no file of the index is: tried without the folders that it has in front."""
+    stage = next((one for one in runs.pipeline.stages if isinstance(one, Scope)), None)
+    paths = index.paths()
+    if stage is None or not stage.where or any(map(stage.lets_pass, paths)):
+        return
+    shorter = ["/".join(one.split("/")[cut:]) for one in stage.where for cut in range(1, one.count("/"))]
+    within = [one for one in shorter if one and goal.path.startswith(one)]
+    meant = replace(stage, where=(within[0],)) if within else None
+    reached = meant is not None and goal.reached(runs.trace(runs.pipeline.with_stage(meant)))
+    told = f"its files have paths such as {', '.join(sorted(paths)[:SHOWN_PATHS])}"
+    yield Cause(
+        (Scope.slot,),
+        f"scope: no file of the index is in {stage.folders}",
+        f"write paths as the index has them: {within[0]}" if within else "write paths as the index has them",
+        f"{told}; in {within[0]} the file is {goal.aim}" if reached else told,
+        reached,
+        certain=True,
+    )
+
+
 def _of_store(index: Index, goal: Goal) -> Iterator[Cause]:
     """What the doctor finds wrong with the file's rows in the store; nothing without that feature."""
     inner = innermost(index)
@@ -191,7 +216,8 @@ def _of_store(index: Index, goal: Goal) -> Iterator[Cause]:
 def of_kind(kind: str, evidence: str, verified: bool = False) -> Cause:
     """The cause of a kind, in the words of KINDS, with its evidence."""
     told = KINDS[kind]
-    return Cause((told["where"],), told["says"], told["repair"], evidence, verified)
+    certain = kind in CERTAIN
+    return Cause((told["where"],), told["says"], told["repair"], evidence, verified, certain=certain)
 
 
 def without_foreign_vectors(index: Index, question: str, pipeline: Pipeline) -> Index:

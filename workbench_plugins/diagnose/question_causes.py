@@ -77,6 +77,7 @@ def causes_of_form(asked: Asked, near: Sequence[str]) -> list[Cause]:
 def causes_of_words(asked: Asked, near: Sequence[str]) -> list[Cause]:
     """Words for which the notes have others, found by trying; most questions have some without any fault."""
     found = [*_words(asked, near)] or [*_misspelt(asked)] or [*_inflected(asked)] or [*_several(asked)]
+    found = found or [*_called_otherwise(asked, near)]
     return sorted(found, key=lambda one: not one.verified)
 
 
@@ -312,6 +313,25 @@ def _inflected(asked: Asked) -> Iterator[Cause]:
         )
 
 
+def _called_otherwise(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
+    """A word that no note has, such as a nickname: tried with the heading of the wanted note in its place."""
+    heading = next((match[1] for text in near if (match := HEADING.search(text))), "")
+    if not asked.deep or not heading or len(asked.question.split()) >= MANY_WORDS:
+        return
+    words = [one for one in _replaceable(asked.question) if one.lower() not in STOP_WORDS]
+    unknown = [one for one in words if not is_near(one.lower(), asked.vocabulary)]
+    others = {_with(asked.question, {one: heading}): one for one in unknown}
+    better = asked.first_that_works(iter(others))
+    if better:
+        yield cause_in_question(
+            f"no note has “{others[better]}”; the heading of the wanted note is “{short(heading)}”",
+            asked.instead(better),
+            f"“{short(better)}” {asked.outcome}",
+            True,
+        )
+
+
+HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
 ASKS = "who|what|when|where|why|how|which|whose"
 SEVERAL = re.compile(rf"(?:[?,;]\s*(?:and\s+)?|\s+and\s+)(?=(?:{ASKS})\b)", re.IGNORECASE)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from workbench.measure.blame import LAYOUT, Reruns
 from workbench.records import KEPT, Floats, Hits, Stage, Trace
-from workbench.retrieval.cutoff import Limit
+from workbench.retrieval.cutoff import Limit, MinScore
 from workbench.retrieval.legs import KeywordLeg, Union, VectorLeg, legs_of
 from workbench.retrieval.query import unicode_words, words_query
 from workbench.systems.catalogue import SYSTEMS
@@ -43,13 +43,35 @@ def odd_slots(runs: Reruns, traces: Sequence[Trace], goal: Goal) -> set[str]:
     where a plain one finds the file.
     """
     own = {stage.slot for stage in runs.pipeline.stages if not _is_usual(stage)}
-    found = Counter(
-        slot for trace in traces for slot in {*_turned(trace), *_unsorted(trace), *(own & {*_flat(trace)})}
-    )
-    odd = {slot for slot, count in found.items() if 2 * count > len(traces)}
+    odd = turned_slots(traces) | _in_most(traces, _unsorted) | (own & _in_most(traces, _flat))
     silent = own & {*_silent_query(runs, goal)}
     joined = own & inner_joins(traces)
     return odd | silent | joined | set(_hidden(runs, goal)) | (lost_in(runs, goal) & {"rerank"})
+
+
+def turned_slots(traces: Sequence[Trace]) -> set[str]:
+    """The slots that in most searches score what a leg ranks better below what it ranks worse."""
+    return _in_most(traces, _turned) | _in_most(traces, _turned_fusion)
+
+
+def _in_most(traces: Sequence[Trace], slots_of: Callable[[Trace], Iterator[str]]) -> set[str]:
+    found = Counter(slot for trace in traces for slot in {*slots_of(trace)})
+    return {slot for slot, count in found.items() if 2 * count > len(traces)}
+
+
+def _turned_fusion(trace: Trace) -> Iterator[str]:
+    """The fusion, if among the hits that one leg alone brought the first scores less than the last."""
+    ranks = {leg: trace.columns[f"{leg}_rank"] for leg in trace.legs if f"{leg}_rank" in trace.columns}
+    for stage, moment in zip(trace.stages, trace.moments, strict=False):
+        if stage.slot != "fusion" or "score" not in moment.columns:
+            continue
+        score = moment.columns["score"]
+        for leg, rank in ranks.items():
+            known = ~np.isnan(rank) & ~np.isnan(score)
+            for name, other in ranks.items():
+                known &= np.isnan(other) if name != leg else True
+            if known.sum() > 1 and score[known][rank[known].argmin()] < score[known][rank[known].argmax()]:
+                yield stage.slot
 
 
 def _is_usual(stage: Stage) -> bool:
@@ -125,13 +147,31 @@ def _joined(trace: Trace) -> set[str] | None:
     return {slot for slot, rows in lost.items() if rows == alone and slot != Limit.slot}
 
 
+def is_own(stage: Stage) -> bool:
+    """Whether a stage is neither of the workbench nor of a feature of it."""
+    return type(stage).__module__.partition(".")[0] not in ("workbench", "workbench_plugins")
+
+
+def drops_all(traces: Sequence[Trace]) -> float | None:
+    """The best score of all searches, if a floor drops every candidate of each; None if it leaves one."""
+    best = [float(np.nanmax(trace.columns["score"])) for trace in traces if _floor_drops_all(trace)]
+    searched = [trace for trace in traces if trace.rows.size]
+    return max(best) if best and len(best) == len(searched) else None
+
+
+def _floor_drops_all(trace: Trace) -> bool:
+    floor = next((number for number, one in enumerate(trace.stages) if isinstance(one, MinScore)), None)
+    scores = trace.columns.get("score", np.empty(0))
+    known = scores.size > 0 and not np.isnan(scores).all()
+    return floor is not None and known and bool((trace.dropped == floor).all())
+
+
 def place_of(stage: Stage) -> str:
     """The file and the line of a stage of one's own; empty for one of the workbench's, and if unknown."""
-    kind = type(stage)
-    if kind.__module__.partition(".")[0] in ("workbench", "workbench_plugins"):
-        return ""
     try:
-        return f"{Path(inspect.getfile(kind)).name}:{inspect.getsourcelines(kind)[1]}"
+        kind = type(stage)
+        line = inspect.getsourcelines(kind)[1]
+        return f"{Path(inspect.getfile(kind)).name}:{line}" if is_own(stage) else ""
     except (OSError, TypeError):  # its source is not at hand
         return ""
 

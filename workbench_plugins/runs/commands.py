@@ -145,7 +145,10 @@ def import_(
 def traces(
     where: Annotated[
         Path,
-        typer.Argument(readable=False, help="A file or folder of spans: OTLP, Phoenix or Langfuse, as JSON."),
+        typer.Argument(
+            readable=False,
+            help="A file or folder of JSON: spans of OTLP, Phoenix or Langfuse, or an agent's log over MCP.",
+        ),
     ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write a run for each retriever into this folder.")
@@ -163,7 +166,7 @@ def traces(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Read retrieval spans as runs, and list the retrievals that look worst first.
+    """Read retrieval spans, or an agent's searches, as runs, and list those that look worst first.
 
     --case writes a row whose two retrievals were recorded, too: their lists, and the answer that they gave.
     Exit code 1 if a retrieval failed or returned nothing.

@@ -1,5 +1,7 @@
 """Reads retrieval spans of OpenTelemetry as runs: exports of Phoenix and Langfuse, OTLP as JSON (lines).
 
+And the searches in a log of an agent's conversation over MCP (see `conversations`).
+
 A span is a retrieval by OpenTelemetry's conventions for generative AI (`gen_ai.operation.name` is
 `retrieval`) or by OpenInference's (`openinference.span.kind` is RETRIEVER or RERANKER). Sources:
 open-telemetry/semantic-conventions-genai, docs/gen-ai/gen-ai-spans.md; Arize-ai/openinference,
@@ -27,6 +29,8 @@ from workbench.memory.files import content_hash, is_utf8, read_input
 from workbench.records import Shown
 from workbench.safe_text import counted
 from workbench.tables import Column, Line, Part, Table, hanging, numbers
+from workbench_plugins.runs.conversations import searches_in
+from workbench_plugins.runs.json_values import loaded
 from workbench_plugins.runs.run_files import LARGEST_DOCUMENT, number, result_of, write_json
 from workbench_plugins.runs.runs import Run
 
@@ -53,6 +57,7 @@ class Retrieval:
     """One retrieval: what was asked, and what came back in its order, as (id, score); NaN without a score.
 
     `before` are the ids that a reranker was given. `id` is that of the span, `parent` of the one around it.
+    `numbers` are what the answer of a tool says of each result: its `columns` by name.
     """
 
     id: str
@@ -63,6 +68,7 @@ class Retrieval:
     failed: bool
     results: tuple[tuple[str, float], ...]
     before: tuple[str, ...] = ()
+    numbers: tuple[Mapping[str, float], ...] = ()
 
     @property
     def best(self) -> float:
@@ -185,7 +191,7 @@ def read_traces(path: str | os.PathLike[str]) -> TracedRuns:
     for file in files:
         values, broken = _read(file)
         left_out += broken
-        spans += _spans(values)
+        spans += [*searches_in(values)] or _spans(values)
     for span in spans:
         try:
             one = _retrieval(span)
@@ -198,7 +204,8 @@ def read_traces(path: str | os.PathLike[str]) -> TracedRuns:
     if not found:
         raise InputError(
             f"{path} has {counted(len(spans), 'span')}, and none is a retrieval.",
-            "Export spans of the operation retrieval (gen_ai), or of the kinds RETRIEVER and RERANKER.",
+            "Export spans of the operation retrieval (gen_ai), or of the kinds RETRIEVER and RERANKER. Or "
+            "log an agent's messages over MCP.",
         )
     if not any(one.results for one in found):
         raise InputError(
@@ -214,6 +221,7 @@ def _run(name: str, some: Iterable[Retrieval]) -> Run:
         run.question(one.id, one.question)
         for rank, (id_, score) in enumerate(one.results, 1):
             parts = {"rank before": 1.0 + one.before.index(id_)} if id_ in one.before else None
+            parts = dict(one.numbers[rank - 1]) if one.numbers else parts
             run.add(one.id, id_, score, rank, parts=parts)
     return run
 
@@ -239,9 +247,9 @@ def _read(file: str | os.PathLike[str]) -> tuple[list[Any], int]:
 
 
 def _json(line: str) -> Any:
-    """The object or list of a line; None for a line with another value, or without JSON."""
+    """The object or list of a line, also behind `data:` of an event; None for a line without one."""
     with suppress(ValueError, RecursionError):
-        value = json.loads(line)
+        value = json.loads(line.strip().removeprefix("data:"))
         return value if isinstance(value, Mapping | list) else None
     return None
 
@@ -288,6 +296,7 @@ def _retrieval(span: Mapping[str, Any]) -> Retrieval | None:
         failed=status.endswith(("ERROR", "2")),
         results=tuple(_documents(known, results, span)),
         before=tuple(id_ for id_, _ in _documents(known, "reranker.input_documents", {})),
+        numbers=_numbers(span),
     )
     texts = (
         retrieval.id,
@@ -303,18 +312,10 @@ def _retrieval(span: Mapping[str, Any]) -> Retrieval | None:
 
 def _question(given: Any) -> str:
     """The question as text; some instrumentations write an object with it as JSON."""
-    held = _loaded(given)
+    held = loaded(given)
     if isinstance(held, Mapping):
         given = next((held[name] for name in ("query", "question", "input", "query_str") if name in held), "")
     return str(given or "")
-
-
-def _loaded(given: Any) -> Any:
-    """What a text holds as JSON, and anything else as it is."""
-    if isinstance(given, str) and given.startswith(("{", "[")):
-        with suppress(ValueError, RecursionError):
-            return json.loads(given)
-    return given
 
 
 def _documents(known: Mapping[str, Any], what: str, span: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
@@ -324,7 +325,7 @@ def _documents(known: Mapping[str, Any], what: str, span: Mapping[str, Any]) -> 
         match = DOCUMENT.fullmatch(name)
         if match and match[1].removeprefix("gen_ai.") == what:
             found.setdefault(int(match[2]), {})[match[3]] = value
-    output = _loaded(span.get("output"))
+    output = loaded(span.get("output"))
     if isinstance(output, Mapping):  # such as {"documents": [...]}
         output = next((one for one in output.values() if isinstance(one, list)), [])
     rows = [found[number] for number in sorted(found)] or (output if isinstance(output, list) else [])
@@ -333,9 +334,19 @@ def _documents(known: Mapping[str, Any], what: str, span: Mapping[str, Any]) -> 
             yield _document(row)
 
 
+def _numbers(span: Mapping[str, Any]) -> tuple[Mapping[str, float], ...]:
+    """The numbers of each result by name, for a search of an agent that asked for them."""
+    output = span.get("output")
+    rows = output if isinstance(output, list) and all(isinstance(one, Mapping) for one in output) else []
+    found = [one.get("numbers") for one in rows]
+    if not found or not all(isinstance(one, Mapping) for one in found):
+        return ()
+    return tuple({str(name): float(value) for name, value in one.items()} for one in found)
+
+
 def _document(row: Mapping[str, Any]) -> tuple[str, float]:
     """The id that the metadata or the document give, or one made of its text; and its score."""
-    metadata = _loaded(row.get("metadata"))
+    metadata = loaded(row.get("metadata"))
     beside = {name[9:]: value for name, value in row.items() if name.startswith("metadata.")}
     text = row.get("content") or row.get("page_content") or row.get("pageContent") or ""
     score = number(row.get("score"))
@@ -375,7 +386,7 @@ def _value(value: Any) -> Any:
 def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     """Nested values with dots between their names; documents that are written as JSON are read."""
     if name.endswith(("_documents", "retrieval.documents")):
-        value = _loaded(value)
+        value = loaded(value)
     inner = (
         value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else None
     )
