@@ -304,7 +304,7 @@ def test_every_command_says_that_an_index_is_not_the_release_s_own(
     labels = tmp_path / "labels.yaml"
     labels.write_text(LABELS, encoding="utf-8")
     assert run("index", root).code == 0
-    told = [f"Not indexed as {name} does it (" for name in (CLAW, BM)]
+    told = [f"This index differs from the one that {name} makes (" for name in (CLAW, BM)]
     blamed = run("blame", CLAW, BM, "-m", root, "--questions", labels).out.splitlines()
     assert [line[: len(one)] for line, one in zip(blamed, told, strict=False)] == told
     assert "index" not in [line.split()[0] for line in blamed if line]
@@ -317,8 +317,8 @@ def test_every_command_says_that_an_index_is_not_the_release_s_own(
     assert all(line.endswith(f"--as {name}") for line, name in zip(evaluated, (CLAW, BM), strict=False))
     many = run("evaluate", "-m", root, "-q", labels, "-s", CLAW, "-s", BM, "-s", "bm-head").out.splitlines()
     assert many[0] == (
-        f"Not indexed as 3 releases do it: {CLAW}, {BM}, bm-head. "
-        f"Do so for each: workbench index {shlex.quote(str(root))} --as NAME"
+        f"This index differs from those that 3 releases make: {CLAW}, {BM}, bm-head. "
+        f"To match one: workbench index {shlex.quote(str(root))} --as NAME"
     )
     assert run("memory-search", "the key of the shed", "-m", root, "-s", CLAW).code == 0
     assert caplog.text.count(told[0]) == 1

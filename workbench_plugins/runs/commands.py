@@ -125,7 +125,7 @@ class RunOptions(IndexOptions):
         if self.memory == SAMPLE:
             yield None
             return
-        with self.opened_telling(SystemOptions().pipeline(SHIPPED)) as index:
+        with self.opened() as index:  # its vectors alone are used, so no release's way of indexing matters
             yield CachedIndex(index)
 
 
