@@ -55,7 +55,7 @@ from workbench_plugins.diagnose.outside import (
 )
 from workbench_plugins.diagnose.parameters import Aim, Goal, parameters_of
 from workbench_plugins.diagnose.pasted_command import command_with, replaced_settings
-from workbench_plugins.diagnose.question_causes import causes_of_form, causes_of_words
+from workbench_plugins.diagnose.question_causes import causes_of_form, causes_of_words, other_words
 from workbench_plugins.diagnose.stages_as_code import search_code
 
 if TYPE_CHECKING:
@@ -366,6 +366,8 @@ def _page(
     inside = [one for one in causes_inside(every, runs, goal, prices, index) if one.where not in known]
     offered = [*every, *without_stop_words(pipeline)]
     of_words = [] if outside else of_question(causes_of_words, runs, index, goal)
+    if not outside and not of_words and not inside:
+        of_words = of_question(other_words, runs, index, goal)
     in_chunk = [] if outside or of_words else cause_in_chunk(runs, index, goal)
     of_stages = _likelier(in_chunk, inside)
     if of_words:

@@ -64,7 +64,7 @@ def question_causes(asked: Asked, near: Sequence[str] = ()) -> list[Cause]:
     `near` are texts of the wanted file, and its path: their words are tried in place of those that no note
     has, and their dates in place of a relative day.
     """
-    return causes_of_form(asked, near) or causes_of_words(asked, near)
+    return causes_of_form(asked, near) or causes_of_words(asked, near) or other_words(asked, near)
 
 
 def causes_of_form(asked: Asked, near: Sequence[str]) -> list[Cause]:
@@ -76,9 +76,12 @@ def causes_of_form(asked: Asked, near: Sequence[str]) -> list[Cause]:
 
 def causes_of_words(asked: Asked, near: Sequence[str]) -> list[Cause]:
     """Words for which the notes have others, found by trying; most questions have some without any fault."""
-    found = [*_words(asked, near)] or [*_misspelt(asked)] or [*_inflected(asked)] or [*_several(asked)]
-    found = found or [*_called_otherwise(asked, near)]
-    return sorted(found, key=lambda one: not one.verified)
+    return sorted([*_words(asked, near)] or [*_misspelt(asked)], key=lambda one: not one.verified)
+
+
+def other_words(asked: Asked, near: Sequence[str]) -> list[Cause]:
+    """Words and parts of the question without which it works, where no stage is at fault."""
+    return [*_inflected(asked)] or [*_several(asked)] or [*_called_otherwise(asked, near)]
 
 
 def remarks(asked: Asked) -> list[str]:

@@ -36,8 +36,9 @@ def test_a_stage_that_joins_the_legs_is_told(tmp_path: Path, stage: Any) -> None
             assert inner_joins([search(one, pipeline, index) for one in questions]) == expected
         lost = search(questions[0], FEW.with_stage(stage), index)
         wanted = next(one for one in search(questions[0], FEW, index).paths() if one not in lost.paths())
-        cause = diagnose(questions[0], FEW.with_stage(stage), index, wanted).causes[0]
-    assert stage.slot in cause.where
+        causes = diagnose(questions[0], FEW.with_stage(stage), index, wanted).causes
+    # Toy vectors of unknown words are zero, and that is told first.
+    cause = next(one for one in causes if stage.slot in one.where)
     assert "it keeps only what all legs bring" in cause.description
     assert f"({place_of(stage)})" in cause.description
     assert place_of(stage).startswith("planted_brewery.py:")

@@ -18,9 +18,9 @@ from workbench.systems.openclaw import THREE_FIXES
 from workbench_plugins.diagnose.asked import Asked
 from workbench_plugins.diagnose.diagnosis import diagnose
 from workbench_plugins.diagnose.question_causes import (
-    causes_of_words,
     dates_in,
     language_of,
+    other_words,
     question_causes,
 )
 from workbench_plugins.diagnose.short_forms import short_form_causes
@@ -207,6 +207,11 @@ def test_no_plain_word_is_taken_for_a_short_form(tmp_path: Path) -> None:
         ("the barns", "the barn", "the question has “barns”, and the notes have “barn”"),
         ("resting doughs", "rests dough", "“resting”, and the notes have “rests”"),
         ("where is the barn and how long does it rest", "where is the barn", "asks 2 things at once"),
+        (
+            "where is the gizmo key",
+            "where is the Login key",
+            "no note has “gizmo”; the heading of the wanted",
+        ),
     ],
 )
 def test_other_endings_and_several_questions_are_found_by_trying(
@@ -215,6 +220,6 @@ def test_other_endings_and_several_questions_are_found_by_trying(
     asked = Asked(
         question, SYSTEMS[THREE_FIXES.name], index, lambda trace: trace.question == instead, deep=True
     )
-    assert [one for one in causes_of_words(asked, []) if told in one.description and one.verified]
+    assert [one for one in other_words(asked, ["# Login"]) if told in one.description and one.verified]
     asked = Asked(question, SYSTEMS[THREE_FIXES.name], index, lambda _: False, deep=True)
-    assert not causes_of_words(asked, [])
+    assert not other_words(asked, ["# Login"])
