@@ -581,7 +581,11 @@ def _cause_title(cause: Cause) -> str:
     description = (
         cause.description if cause.description.startswith(where) else f"{where}: {cause.description}"
     )
-    return description + ("" if cause.verified or cause.certain else " (its repair was not tried)")
+    if cause.verified or cause.certain:
+        return description
+    return (
+        f"{description} ({'its repair was tried in vain' if cause.refuted else 'its repair was not tried'})"
+    )
 
 
 def _counts(prices: Prices, after: Marks) -> str:
