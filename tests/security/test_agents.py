@@ -190,10 +190,10 @@ def test_a_line_that_is_no_message_gets_a_parse_error_and_the_server_goes_on(
 def test_a_search_that_takes_too_long_is_stopped_and_the_next_one_works(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Store, "postings", lambda _: None)  # so that SQLite answers, which takes minutes
     note = "tea " * 2_000
     world.write(folder / "memory_of_wren", {f"memory/long{number}.md": note for number in range(100)})
     add(folder, "memory/long.md", note)
+    monkeypatch.setattr(Store, "postings", lambda _: None)  # so that SQLite answers, which takes minutes
     with over(folder) as tools:
         tools._pool = IndexPool(tools._open, most=1, seconds=0.1)
         answer = tools.memory_search("tea " * 1_000)

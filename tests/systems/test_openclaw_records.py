@@ -37,26 +37,24 @@ SYSTEMS = {
 }
 """The recorded build, and our pipeline of the last release before it that changed the scoring."""
 
-TIED = {
-    "2026.3.7": [],
-    "2026.3.31-trigram": ["Windows"],
-    "2026.7.1": ["Tea.notes.md", "中文笔记", "お茶の値段", "Windows"],
-}
-"""Questions whose tenth result is one of two chunks with equal scores; OpenClaw stored the other first."""
-
 
 def differing(release: str, odd: Path) -> list[str]:
-    """The questions whose lists are not the recorded ones; a question that differs twice is there twice."""
+    """The questions whose lists are not the recorded ones; a question that differs twice is there twice.
+
+    Lists that differ only in the rows with the last score count as equal: two chunks have the same text, or
+    nearly, and which of them is the tenth result depends on the last digits of their vectors, so on the
+    processor.
+    """
     system = SYSTEMS[release]
     kept = default_index_path(SAMPLE).parent / f"records-by-mkl-as-{indexing(system).name}"
     compared = list(replayed(load(RECORDS / f"openclaw-{release}.json.gz"), system, {"odd": odd}, "", kept))
     assert len(compared) == 262
-    return [one.asked.question for one in compared if one.difference]
+    return [one.asked.question for one in compared if one.difference and not one.tied_at_end]
 
 
 @pytest.mark.parametrize(
     ("release", "equal"),
-    [("2026.2.17", 261), ("2026.3.1", 262), ("2026.3.7", 132), ("2026.3.31-trigram", 162), ("2026.7.1", 72)],
+    [("2026.2.17", 262), ("2026.3.1", 262), ("2026.3.7", 132), ("2026.3.31-trigram", 162), ("2026.7.1", 74)],
 )
 def test_so_many_lists_are_the_recorded_ones(release: str, equal: int, odd: Path) -> None:
     """Since 2026.3.7 a keyword score depends on bm25, and ours counts equal passages of a line once."""
@@ -68,7 +66,7 @@ def test_with_a_row_for_every_passage_in_the_full_text_table_the_lists_are_the_r
     release: str, odd: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     every_passage_counts(monkeypatch, indexing(SYSTEMS[release]))
-    assert differing(release, odd) == TIED[release]
+    assert differing(release, odd) == []
 
 
 def every_passage_counts(monkeypatch: pytest.MonkeyPatch, like: Indexing) -> None:
