@@ -140,18 +140,20 @@ def code(
     base: Pipeline = ACME,
     kind: str = "own Python",
     of_index: Callable[[Index], Index] = lambda one: one,
+    notes: Mapping[str, str] = NOTES,
+    questions: Mapping[str, str] = QUESTIONS,
 ) -> Planted:
     """Stages of one's own, or an index of one's own, in a pipeline without the name of a system."""
 
     def printed(root: Path) -> tuple[str, bool | None]:
-        write(root, NOTES)
+        write(root, notes)
         index_folder(root, options=Options(index_path=root.parent / "index"))
         broken = base
         for stage in stages:
             broken = broken.with_stage(stage)
         with open_index(root, index_path=root.parent / "index") as opened:
             index = CachedIndex(opened)
-            return lost(base, replace(broken, changes=()), index, of_index(index))
+            return lost(base, replace(broken, changes=()), index, of_index(index), questions)
 
     return Planted(kind, name, words, printed)
 

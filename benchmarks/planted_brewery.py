@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,7 +18,7 @@ import numpy as np
 
 from benchmarks.boatyard import write
 from benchmarks.brewery import NOTES, QUESTIONS
-from benchmarks.faults import ACME, SUM
+from benchmarks.faults import SUM
 from benchmarks.planted import (
     NEW,
     OLD,
@@ -30,22 +31,18 @@ from benchmarks.planted import (
     command,
     embedding,
     indexed,
-    lost,
     paths,
     report,
     shown,
 )
-from workbench.contracts import Context, Index
-from workbench.memory.opening import open_index
-from workbench.memory.options import Options
-from workbench.memory.sync import index_folder
+from benchmarks.planted import code as planted_code
+from workbench.contracts import Context
 from workbench.records import DropKind, Hits, Threshold, Trace, Vector
 from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage, filled
 from workbench.retrieval.cutoff import Limit, Order, dropped
 from workbench.retrieval.fusion import RankSum, WeightedSum
-from workbench.retrieval.index_adapters import CachedIndex, IndexAdapter
+from workbench.retrieval.index_adapters import IndexAdapter
 from workbench.retrieval.legs import FixedDepth, Union, VectorLeg
-from workbench.retrieval.pipeline import Pipeline
 from workbench_plugins.engines.lists import Asked
 from workbench_plugins.recorder.recorded_index import TopK
 from workbench_plugins.recorder.recording import Recorder, record
@@ -95,27 +92,8 @@ def asked(name: str, words: str, question: str, target: str, *options: str, **no
     return data("question", name, words, question, target, *options, notes=notes)
 
 
-def code(
-    name: str,
-    words: str,
-    *stages: Any,
-    base: Pipeline = ACME,
-    kind: str = "own Python",
-    of_index: Callable[[Index], Index] = lambda one: one,
-) -> Planted:
-    """Stages or an index of one's own, in a pipeline without the name of a system."""
-
-    def printed(root: Path) -> tuple[str, bool | None]:
-        write(root, NOTES)
-        index_folder(root, options=Options(index_path=root.parent / "index"))
-        broken = base
-        for stage in stages:
-            broken = broken.with_stage(stage)
-        with open_index(root, index_path=root.parent / "index") as opened:
-            index = CachedIndex(opened)
-            return lost(base, replace(broken, changes=()), index, of_index(index), QUESTIONS)
-
-    return Planted(kind, name, words, printed)
+code = partial(planted_code, notes=NOTES, questions=QUESTIONS)
+"""Stages or an index of one's own, in a pipeline without the name of a system."""
 
 
 # Code of one's own
