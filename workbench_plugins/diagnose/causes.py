@@ -704,7 +704,7 @@ def _cause(
         "; and ".join(
             _stage_text(pipeline, one.slot)
             + _own(pipeline, one.slot, joins, turned)
-            + (_other_scale(prices) if one.slot == "floor" else "")
+            + (_above_all(prices) if one.slot == "floor" else "")
             + _differs(one)
             for one in some
         ),
@@ -748,13 +748,13 @@ def _own(pipeline: Pipeline, slot: str, joins: Collection[str], turned: Collecti
     return (f" ({place})" if place else "") + (lost or wrong)
 
 
-def _other_scale(prices: Prices) -> str:
-    """That a floor drops everything that any question finds: it is on another scale than the scores."""
+def _above_all(prices: Prices) -> str:
+    """That a floor is above the best score of every question, so that it drops whatever is found."""
     best = drops_all(prices.traces)
     if best is None:
         return ""
     asked = counted(len(prices.questions), "other question")
-    return f", on another scale than the scores: the best of {asked} is {best:.3g}, so it drops everything"
+    return f", above every score: the best of {asked} is {best:.3g}, so it drops everything"
 
 
 # The arithmetic behind a cause

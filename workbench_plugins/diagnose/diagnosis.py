@@ -371,7 +371,7 @@ def _page(
     in_chunk = [] if outside or of_words else cause_in_chunk(runs, index, goal)
     of_stages = _likelier(in_chunk, inside)
     if of_words:
-        of_stages = [*inside, *of_words] if _is_own(inside) else [*of_words, *inside]
+        of_stages = [*inside, *of_words] if _is_unusual(inside) else [*of_words, *inside]
     causes = [*outside, *of_stages, *(one for one in of_note if not one.verified), *refuted]
     first = causes[0].where if causes else ()
     fixes, found = best_fixes(offered, first, runs, goal, prices)
@@ -404,7 +404,7 @@ def _likelier(in_chunk: Sequence[Cause], inside: Sequence[Cause]) -> list[Cause]
     return [*in_chunk, *inside] if many else [*inside, *in_chunk]
 
 
-def _is_own(inside: Sequence[Cause]) -> bool:
+def _is_unusual(inside: Sequence[Cause]) -> bool:
     """Whether the likeliest stage is a setting of the user, or one that no known system has."""
     return bool(inside) and all(one.own or not one.usual for one in inside[0].repairs)
 

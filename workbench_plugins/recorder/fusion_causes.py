@@ -262,6 +262,7 @@ def _inner_join(index: RecordedIndex, legs: list[ListLeg], runs: Reruns, goal: G
         return
     before = takewhile(lambda one: one.slot != "fusion", runs.pipeline.stages)
     ranked = replace(runs.pipeline, stages=(*before, RankSum(), Order(), Limit(len(every))))
+    reached = goal.reached(runs.trace(ranked))
     other = "" if index.limited else f", or a limit of {len(answer)}"
     yield Cause(
         ("fusion",),
@@ -269,8 +270,8 @@ def _inner_join(index: RecordedIndex, legs: list[ListLeg], runs: Reruns, goal: G
         f"join{other}",
         "join the lists with an outer join: keep what one leg returns, and count the other leg as absent",
         f"Recorded: {goal.path} is in one leg alone. Tried: with every document of any leg, by ranks, the "
-        f"file is {goal.aim if goal.reached(runs.trace(ranked)) else 'still not ' + goal.aim}.",
-        verified=goal.reached(runs.trace(ranked)),
+        f"file is {goal.aim if reached else 'still not ' + goal.aim}.",
+        verified=reached,
     )
 
 

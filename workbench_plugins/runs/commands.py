@@ -121,7 +121,7 @@ class RunOptions(IndexOptions):
 
     @contextmanager
     def opened_if_named(self) -> Iterator[Index | None]:
-        """The index of the memory, if one is named."""
+        """The index of the memory; None for the default one, since other runs have other documents."""
         if self.memory == SAMPLE:
             yield None
             return
