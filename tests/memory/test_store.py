@@ -154,3 +154,14 @@ def test_one_question_alone_gets_the_hits_of_a_scan(tmp_path: Path, seed: int) -
                 assert found.rows.tolist() == scan.nearest(query, limit).rows.tolist()
                 assert found.raw.tobytes() == scan.nearest(query, limit).raw.tobytes()
     assert sure > 0 or not seed % 2
+
+
+@pytest.mark.parametrize("limit", [300, 384, 400, 401, 1_100])
+def test_a_question_for_as_many_hits_as_there_are_chunks_gets_them_all(tmp_path: Path, limit: int) -> None:
+    vectors = np.random.default_rng(3).standard_normal((400, 3)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    store = a_store(tmp_path / "i.sqlite", [f"text {number}" for number in range(400)], vectors)
+    with MemoryIndex(store, world.EMBEDDER) as index:
+        first, second = (index.vector(vectors[0], limit) for _ in range(2))  # alone, and from the scan
+    assert first.rows.tolist() == second.rows.tolist()
+    assert first.rows.size == min(limit, 400)

@@ -422,7 +422,7 @@ class Store(IndexStore):
         """With `alone`, the nearest chunks of those that vec0 proposes, if it surely proposes all of them."""
         most = limit + SPARE
         stored = self.db.execute("SELECT count(*) FROM chunks_vec_rowids").get
-        can_be_sure = alone and limit > 0 and most <= LARGEST_KNN and stored == self.size
+        can_be_sure = alone and limit > 0 and most <= LARGEST_KNN and most < stored == self.size
         if not can_be_sure or stored < LEAST_FOR_VEC0 or query.size != self.settings.dimensions:
             return None
         proposed: list[Any] = self.db.execute(
