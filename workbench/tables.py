@@ -26,7 +26,10 @@ WIDTH = 106
 
 
 class Line(NamedTuple):
-    """One line of text, whose line ends and tabs are made visible. `style` is `bold`, `dim` or nothing."""
+    """One line of text, whose line ends and tabs are made visible.
+
+    `style` is `bold`, `dim` (on a page) or nothing.
+    """
 
     text: str
     style: str = ""
@@ -69,8 +72,8 @@ class Column(NamedTuple):
     """A column of a table: `type` is a type of pandas, or how text is printed.
 
     Text is a `number` (to the right), `whole` (never folded), a `label` (whole and bold), `narrow`, or a
-    `beginning` (dim, and cut where the page is narrow). The types of pandas are str, bool, boolean, int64,
-    Int64 and float64; `boolean` and `Int64` may be missing.
+    `beginning` (dim on a page, and cut where the page is narrow). The types of pandas are str, bool,
+    boolean, int64, Int64 and float64; `boolean` and `Int64` may be missing.
     """
 
     name: str

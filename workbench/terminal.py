@@ -33,9 +33,12 @@ LOOKS: Mapping[str, Mapping[str, Any]] = {
     "whole": {"no_wrap": True},
     "label": {"no_wrap": True, "style": "bold"},
     "narrow": {"max_width": 20},
-    "beginning": {"style": "dim"},
+    "beginning": {"style": "none"},
 }
-"""How a column is printed by its type; every other type is printed as it comes."""
+"""How a column is printed by its type; every other type is printed as it comes.
+
+Nothing is dim in a terminal: many show that as a grey that is hard to read on their background.
+"""
 
 
 NO_BREAK = "\ue000"
@@ -133,9 +136,18 @@ class CutText:
         lines = list(text.wrap(console, width))
         if len(lines) > part.lines and part.whole < width * part.lines:
             lines = lines[: part.lines]
-            lines[-1].truncate(width - 1)
-            lines[-1].append("…")
+            lines[-1] = _before_the_ellipsis(lines[-1], width).append("…")
         yield Padding.indent(Group(*lines), part.indent)
+
+
+def _before_the_ellipsis(line: Text, width: int) -> Text:
+    """A line that leaves room for an ellipsis: without its last word, or cut if it is one long word."""
+    line.rstrip()
+    if line.cell_len < width:
+        return line
+    words = line.plain.rpartition(" ")[0]
+    line.truncate(min(width - 1, cell_len(words) + 1) if words else width - 1)
+    return line
 
 
 COMMAND = re.compile(r"(.*?: )?(workbench [a-z].*)")
@@ -206,7 +218,7 @@ def _printed(part: Part) -> RenderableType:
         case Excerpt():
             return CutText(part)
         case Line(text, style):
-            return _line(one_line(text), style, 0)
+            return _line(one_line(text), style.replace("dim", ""), 0)
         case Block(text, indent, style):
             return Group(*(_line(one, style, indent or 0) for one in text.split("\n")))
         case Code(text):

@@ -196,9 +196,9 @@ def evaluate(
 
     Without --system it runs the default and a few others. Each later system is compared with the first one,
     question by question. With --rerank each system is followed by itself with the reranker. --details prints
-    every figure, each comparison as a sentence, and what the numbers do not say. --json always lists the
-    missed questions. --by-stage shows where right files are lost, with the first question that each stage
-    lost; with --json it lists all of them.
+    every figure, each comparison as a sentence, and each warning. --json always lists the missed questions.
+    --by-stage shows where right files are lost, with the first question that each stage lost; with --json it
+    lists all of them.
     """
     from workbench.measure.checks import warnings_about
     from workbench.measure.evaluation import evaluate_each
@@ -281,9 +281,10 @@ def comparison_view(traces: Sequence[Trace]) -> list[Part]:
         for trace in traces
         if not trace.results
     )
-    cautions = [part for trace in traces for part in trace.cautions]
+    unknown = [part for trace in traces for part in trace.unknown]
+    otherwise = [part for trace in traces for part in trace.otherwise]
     shared = Block(_shared(traces), style="bold")
-    return [*cautions, shared, f"“{traces[0].question}”" if traces else "", table, *empty]
+    return [*unknown, shared, f"“{traces[0].question}”" if traces else "", table, *empty, *otherwise]
 
 
 def _shared(traces: Sequence[Trace]) -> str:

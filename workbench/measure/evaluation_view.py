@@ -12,7 +12,7 @@ from workbench.measure.measures import HITS
 from workbench.measure.paired import Paired, paired_with_first
 from workbench.records import Shown
 from workbench.safe_text import counted
-from workbench.tables import ABSENT, Block, Column, Fold, Line, Part, Table, hanging, numbers
+from workbench.tables import ABSENT, Block, Column, Fold, Part, Table, hanging, numbers
 
 UNCLEAR = "unclear"
 """The word for a difference that the questions cannot tell from luck."""
@@ -28,11 +28,12 @@ class EvaluationAnswer(Shown):
         self.compared = [(one, paired_with_first(evaluations, one)) for one in measures]
 
     def view(self) -> list[Part]:
-        """What the index is not made for, the answer by each measure, its limits, and the rest in folds."""
+        """The answer by each measure, its limits, what the index is not made for, and the rest in folds."""
         parts: list[Part] = []
         for measure, verdicts in self.compared:
             parts += ["", *self._answer(measure, verdicts)]
-        return [*self.evaluations.cautions, *parts[1:], *self._limits(), *self._rest()]
+        every = self.evaluations
+        return [*every.unknown, *parts[1:], *self._limits(), *every.otherwise, *self._rest()]
 
     def _answer(self, measure: Any, verdicts: Sequence[Paired]) -> list[Part]:
         first = Block(self._first(measure), style="bold")
@@ -77,8 +78,8 @@ class EvaluationAnswer(Shown):
     def _limits(self) -> list[Part]:
         """What the reader has to know beside the figures, a line for each."""
         kinds = dict.fromkeys(one.kind for one in self.warnings)
-        parts: list[Part] = [hanging(f"What these numbers do not say: {', '.join(kinds)}.")] if kinds else []
-        return [*parts, Line("With --details: MRR, the kinds of questions, and each comparison.", "dim")]
+        parts: list[Part] = [hanging(f"Warnings about these numbers: {'; '.join(kinds)}.")] if kinds else []
+        return [*parts, "With --details: each warning, MRR, the kinds of questions, and each comparison."]
 
     def _rest(self) -> list[Part]:
         """All figures, each comparison as a sentence, and each warning."""
@@ -92,7 +93,7 @@ class EvaluationAnswer(Shown):
             if rows:
                 table = Table("", ("system", f"{measure}, question by question"), rows)
                 folds.append(Fold(f"Compared with {self.evaluations[0].pipeline.name}", [table]))
-        return [*folds, Fold("What these numbers do not say", self.warnings.view())]
+        return [*folds, Fold("Warnings about these numbers", self.warnings.view())]
 
 
 def _word(verdict: Paired) -> str:

@@ -48,7 +48,8 @@ class Unread:
     refused: bool = False
 
     def __str__(self) -> str:
-        return f"{self.path} is not read: it is a {self.kind} {_of_one(self.why)}. {self.remedy}"
+        why = _of_one(f"{self.why}. {self.remedy}")
+        return f"{self.path} is not read: it is a {self.kind} {why}"
 
     @property
     def kind(self) -> str:
@@ -87,12 +88,16 @@ FORMS = (
     ("that are ", "that is "),
     ("hidden folders", "a hidden folder"),
     ("to folders", "to a folder"),
+    ("Rename them so that they end", "Rename it so that it ends"),
+    ("Open them once, so that they are", "Open it once, so that it is"),
+    ("Move them into", "Move it into"),
+    ("Convert them to", "Convert it to"),
 )
 """Words about many files, and the same about one."""
 
 
 def _of_one(why: str) -> str:
-    """Why files are not read, said of one file."""
+    """Why files are not read and what would read them, said of one file."""
     for many, one in FORMS:
         why = why.replace(many, one)
     return why

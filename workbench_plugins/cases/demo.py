@@ -10,6 +10,7 @@ from workbench.cli.app import (
 from workbench.cli.output import print_output
 from workbench.retrieval.pipeline import Change
 from workbench.systems import openclaw
+from workbench.tables import hanging
 from workbench_plugins.cases.model import Case, load_case
 from workbench_plugins.cases.running import pipeline_of_case, run_case, run_on
 
@@ -26,7 +27,7 @@ def demo(as_json: AsJson = False) -> None:
         return
     print_output(run)
     print_output("One of these changes alone would save it:" if saved else "No single change would save it.")
-    print_output("\n".join(f"  {name}: {description}" for name, description in saved.items()))
+    print_output([hanging(f"  {name}: {description}") for name, description in saved.items()])
     print_output("Next: workbench lab (the lessons), or workbench index FOLDER (your own notes).")
 
 

@@ -107,7 +107,7 @@ class Decoded(Shown):
             return f"{numbers}: {told}. None is settled: {formulas} can make {it}, in {counted(ways, 'way')}"
         if self.fits:
             return f"{numbers}: {counted(len(self.fits), 'formula')} could make {it}, but chance could, too"
-        return f"{numbers}: nothing fits"
+        return f"{numbers}: {'nothing fits' if len(self.numbers) == 1 else 'no formula fits all of them'}"
 
     def _alternatives(self) -> list[str]:
         """The two simplest ways of one number, or the formulas that make several numbers."""

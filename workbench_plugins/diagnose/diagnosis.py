@@ -183,7 +183,7 @@ class Diagnosis(Tabular):
         found = [f"Found besides: {' and '.join(more)}."] if more else []
         answer = [Block(self.headline, style="bold"), *_lines([*parts, *found])]
         caution = self.trace.caution  # unknown ids are the first cause
-        return [*([Note.of(caution)] if caution else []), *answer, *self.details()]
+        return [*answer, *([Note.of(caution)] if caution else []), *self.details()]
 
     @property
     def _some(self) -> list[tuple[Sequence[object], str]]:

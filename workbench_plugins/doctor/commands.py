@@ -37,7 +37,7 @@ from workbench.memory.store.sqlite.database import libraries
 from workbench.memory.store.sqlite.location import alone
 from workbench.memory.store.sqlite.store import Store
 from workbench.safe_text import counted
-from workbench.tables import Table, numbers
+from workbench.tables import Block, Column, Part, Table, hanging, numbers
 from workbench_plugins.doctor.faults import facts, faults
 from workbench_plugins.doctor.store_snapshot import StoreSnapshot, is_store, read_store
 
@@ -65,8 +65,7 @@ def doctor(
     findings = [check for one in snapshots for check in examine_store(one, notes, model)]
     if not snapshots:
         findings = examine(store or memory, index_file)
-    lines = (f"{'✓' if one.fine else '✗'} {one.what:<22} {one.description}" for one in findings)
-    print_output([one.as_json() for one in findings] if as_json else "\n".join(lines), as_json)
+    print_output([one.as_json() for one in findings] if as_json else checks_view(findings), as_json)
     raise typer.Exit(0 if all(one.fine for one in findings) else 1)
 
 
@@ -86,23 +85,41 @@ def remove_and_list(names: Iterable[str], with_gone: bool, as_json: bool) -> Non
 
 @dataclass(frozen=True)
 class Check:
-    """The result of one check."""
+    """The result of one check; `remedy` says what to do where the description does not."""
 
     what: str
     fine: bool
     description: str
+    remedy: str = ""
     count: int | None = None
     of: int | None = None
     example: str | None = None
     repair: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """The fields of the check; the description is called `says`."""
+        """The fields of the check; the description and the remedy are called `says`."""
         return {
-            "what": self.what, "fine": self.fine, "says": self.description,
+            "what": self.what, "fine": self.fine,
+            "says": "\n  ".join(filter(None, (self.description, self.remedy))),
             "count": self.count, "of": self.of,
             "example": self.example, "repair": self.repair,
         }  # fmt: skip
+
+
+def checks_view(checks: Sequence[Check]) -> list[Part]:
+    """How many checks have failed, each of these with what to do, and a table of all others."""
+    failed = [one for one in checks if not one.fine]
+    names = ", ".join(dict.fromkeys(one.what for one in failed))
+    answer = (
+        f"{len(failed)} of {counted(len(checks), 'check')} failed: {names}." if failed else "All is well."
+    )
+    parts: list[Part] = [Block(answer, style="bold")]
+    for one in failed:
+        parts.append(hanging(f"✗ {one.what}: {one.description}"))
+        if one.remedy:
+            parts.append(hanging(f"  {one.remedy}"))
+    rows = [("✓", one.what, one.description) for one in checks if one.fine]
+    return [*parts, Table("", (Column("", "whole"), Column("", "whole"), ""), rows)]
 
 
 def held_at(store: str, index_path: Path | None = None) -> list[StoreSnapshot]:
@@ -146,7 +163,8 @@ def examine_store(
         for one in faults(snapshot, embedder)
     ]
     chunks, model_named = counted(len(snapshot.ids), "chunk"), snapshot.model or "no model named"
-    description = f"{snapshot.name}: {snapshot.kind} store, {chunks}, {model_named}"
+    kind = "workbench index" if snapshot.kind == "ours" else f"{snapshot.kind} store"
+    description = f"{snapshot.name}: {kind}, {chunks}, {model_named}"
     return [*found, Check("store", not found, _sentences(description, *facts(snapshot)))]
 
 
@@ -170,7 +188,7 @@ def _look(what: str, look: Callable[[], str]) -> Check:
     try:
         return Check(what, True, look())
     except WorkbenchError as error:
-        return Check(what, False, str(error))
+        return Check(what, False, error.problem, error.remedy)
 
 
 def _installed(package: str) -> str:
@@ -194,7 +212,9 @@ def _index(memory: Path, index_path: Path | None) -> str:
     found = faults(snapshot)
     if found:
         first = f"{found[0].description}, {found[0].count:,}"
-        raise InputError(f"The index {snapshot.name}: {first}.", f"See workbench doctor {memory}")
+        raise InputError(
+            f"The index {snapshot.name}: {first}.", f"See: workbench doctor {shlex.quote(str(memory))}"
+        )
     files, chunks = counted(len(snapshot.hashes), "file"), counted(len(snapshot.ids), "chunk")
     made = f"{snapshot.name}: {files}, {chunks}, up to date, made by {snapshot.model} ({snapshot.revision})"
     return _sentences(made, *facts(snapshot))
