@@ -378,3 +378,16 @@ def test_what_python_refuses_goes_back_on_the_page_and_the_reason_stays(
     paired.settle()
     assert explorer.moved == {}
     assert "There is no side 'middle'. Settings are moved on left or right." in paired.texts(".wb-status")[0]
+
+
+def test_a_list_of_the_last_question_chooses_nothing(page: Page, sample: MemoryIndex, tmp_path: Path) -> None:
+    explorer = QuestionExplorer(sample, "rooibos tea", link=False)
+    paired = Paired(page, explorer, tmp_path)
+    page.get_by_label("question", exact=True).fill("where is the backup")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    page.locator("[aria-label='right system'] .wb-list li").last.click()  # before Python has answered
+    paired.settle()
+    assert (explorer.question, explorer.chunk, paired.refused) == ("where is the backup", "", "")
+    page.locator("[aria-label='right system'] .wb-list li").first.click()
+    paired.settle()
+    assert explorer.chunk == explorer.traces[1].results[0].chunk.id

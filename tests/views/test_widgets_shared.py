@@ -12,15 +12,20 @@ from workbench.errors import InputError
 from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import Question, QuestionSet
 from workbench.memory.index import MemoryIndex
+from workbench.retrieval.explain import explain
+from workbench.retrieval.pipeline import search
 from workbench.systems.openclaw import SHIPPED
 from workbench.tables import Table, html_table
 from workbench.views.living.as_code import pipeline_code
 from workbench.views.widgets.prediction import Prediction
 from workbench.views.widgets.survival import SurvivalChart
 from workbench.views.widgets.threshold import ThresholdLab
+from workbench_plugins.diagnose.widgets import BlameChart, FixFinder, SweepMap
 from workbench_plugins.engines.whose_fusion import Lists
 from workbench_plugins.engines.widget import FusionLab
+from workbench_plugins.explore.chunk_widget import FileChunks
 from workbench_plugins.explore.explorer import QuestionExplorer
+from workbench_plugins.explore.microscope_widget import Microscope
 from workbench_plugins.reproduce.report_widget import ReportReader
 
 
@@ -135,3 +140,62 @@ def test_lists_of_nothing_of_one_and_of_equal_scores_are_fused(lists: Lists, met
     lab = FusionLab(lists, method=method)
     assert len(lab.table.rows) == len({*lists[0], *lists[1]})
     assert lab.sentence
+
+
+AXES = "floor.floor=0:0.5:3", "fusion.vector=0:1:3"
+TAKES_AN_INDEX: list[Callable[[Any, QuestionSet], object]] = [
+    lambda index, questions: BlameChart(questions, index),
+    lambda index, _: FileChunks(index, "memory/tea.md"),
+    lambda index, _: FixFinder(index, "rooibos", "memory/tea.md"),
+    lambda index, _: Microscope(index, "rooibos"),
+    lambda index, _: QuestionExplorer(index, "rooibos"),
+    lambda index, questions: SweepMap(SHIPPED, AXES, questions, index),
+    lambda index, questions: evaluate(questions, [SHIPPED], index),
+    lambda index, _: search("rooibos", SHIPPED, index),
+]
+TAKES_QUESTIONS: list[Callable[[MemoryIndex, Any], object]] = [
+    lambda index, questions: BlameChart(questions, index),
+    lambda index, questions: FixFinder(index, "rooibos", "memory/tea.md", questions),
+    lambda index, questions: SweepMap(SHIPPED, AXES, questions, index),
+    lambda index, questions: evaluate(questions, [SHIPPED], index),
+]
+QUESTIONS = QuestionSet(questions=(Question(question="rooibos", target="memory/tea.md"),))
+
+
+@pytest.mark.parametrize("made", TAKES_AN_INDEX)
+@pytest.mark.parametrize("index", [None, 3, [], "sample_memory"])
+def test_what_is_no_open_index_is_refused_in_a_sentence(
+    made: Callable[[Any, QuestionSet], object], index: Any
+) -> None:
+    with pytest.raises(InputError) as refused:
+        made(index, QUESTIONS)
+    assert refused.value.problem == f"{index!r} is not an open index."
+
+
+@pytest.mark.parametrize("made", TAKES_QUESTIONS)
+@pytest.mark.parametrize("questions", [3, [], "questions.yaml"])
+def test_what_is_no_question_set_is_refused_in_a_sentence(
+    made: Callable[[MemoryIndex, Any], object], questions: Any, toy: MemoryIndex
+) -> None:
+    with pytest.raises(InputError) as refused:
+        made(toy, questions)
+    assert refused.value.problem == f"{questions!r} is not a question set."
+
+
+@pytest.mark.parametrize("questions", [(), [], None, "Who?"])
+def test_a_question_set_without_questions_is_refused_in_a_sentence(questions: Any) -> None:
+    with pytest.raises(InputError, match="A question set needs a list of questions, not "):
+        QuestionSet(questions=questions)
+    with pytest.raises(InputError, match="`controls` is a list of questions, not None"):
+        QuestionSet(questions=QUESTIONS.questions, controls=None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("axes", [None, "floor.floor=0:1:3", AXES[:1]])
+def test_a_map_without_two_axes_is_refused(axes: Any, toy: MemoryIndex) -> None:
+    with pytest.raises(InputError, match="A map has two axes"):
+        SweepMap(SHIPPED, axes, QUESTIONS, toy)
+
+
+def test_an_explanation_needs_the_path_of_a_file(toy: MemoryIndex) -> None:
+    with pytest.raises(InputError, match="None is not the path of a file"):
+        explain(search("rooibos", SHIPPED, toy), toy, None)  # type: ignore[arg-type]

@@ -21,17 +21,16 @@ from workbench.contracts import Context, Index, Layout
 from workbench.errors import InputError
 from workbench.measure.measures import HITS, Judged, known_measure, values
 from workbench.measure.paired import Paired, paired_values
-from workbench.measure.questions import Question, QuestionSet, check_targets
+from workbench.measure.questions import Question, QuestionSet, check_questions, check_targets
 from workbench.progress import progress_bar
 from workbench.records import Stage, Tabular, Trace
-from workbench.retrieval.index_adapters import CachedIndex
+from workbench.retrieval.index_adapters import CachedIndex, check_open
 from workbench.retrieval.legs import Union, legs_of
 from workbench.retrieval.pipeline import (
     Pipeline,
     Running,
     before,
     caution,
-    check_open,
     check_pipeline,
     run,
     search,
@@ -557,6 +556,7 @@ def _value_of(
     if isinstance(questions, str):
         asked = [(check_question(questions), target)]
     else:
+        check_questions(questions)
         asked = [(each.question, each.target) for each in questions.questions]
     if not isinstance(questions, str) or target:
         labelled = [Question(question=text, target=path) for text, path in asked]

@@ -12,13 +12,13 @@ from workbench.contracts import Index
 from workbench.errors import InputError, brief
 from workbench.measure.distributions import answered, distribution
 from workbench.measure.measures import HITS, Judged, Share, known_measure, means, values
-from workbench.measure.questions import Control, Question, QuestionSet
+from workbench.measure.questions import Control, Question, QuestionSet, check_questions
 from workbench.measure.resampling import rate_interval
 from workbench.progress import progress_bar
 from workbench.records import Floats, Tabular, Trace
-from workbench.retrieval.index_adapters import CachedIndex
+from workbench.retrieval.index_adapters import CachedIndex, check_open
 from workbench.retrieval.legs import VectorLeg, legs_of
-from workbench.retrieval.pipeline import Pipeline, check_open, check_pipeline, search
+from workbench.retrieval.pipeline import Pipeline, check_pipeline, search
 from workbench.retrieval.query import BLANKS
 from workbench.safe_text import one_line
 from workbench.tables import ABSENT, Line, Note, Part, Table, Types, numbers, tidy
@@ -383,10 +383,7 @@ def _ask_vectors(questions: QuestionSet, pipelines: Sequence[Pipeline], index: C
 
 
 def _check(questions: object, pipelines: object) -> None:
-    if not isinstance(questions, QuestionSet):
-        raise InputError(
-            f"{questions!r} is not a question set.", "Read one with workbench.load_questions(path)."
-        )
+    check_questions(questions)
     if not isinstance(pipelines, Sequence) or isinstance(pipelines, str):
         raise InputError("evaluate() takes a list of pipelines.", "Put a single pipeline in brackets, too.")
     for one in pipelines:

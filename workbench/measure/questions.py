@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from workbench.errors import InputError
+from workbench.errors import InputError, brief
 from workbench.memory.files import read_input
 from workbench.memory.safe_yaml import RefusedYamlError, load_yaml
 from workbench.retrieval.query import check_length
@@ -51,14 +51,21 @@ class Question(Control):
 class QuestionSet(_Strict):
     """The labelled questions of a memory, and its unanswerable questions (controls)."""
 
-    questions: tuple[Question, ...] = Field(min_length=1)
+    questions: tuple[Question, ...]
     controls: tuple[Control, ...] = ()
+
+    @field_validator("questions", mode="before")
+    @classmethod
+    def _some(cls, value: Any) -> Any:
+        if not isinstance(value, list | tuple) or not value:
+            raise InputError(f"A question set needs a list of questions, not {brief(value)}.", FORM)
+        return value
 
     @field_validator("controls", mode="before")
     @classmethod
     def _plain_strings_too(cls, value: Any) -> Any:
-        if not isinstance(value, list):
-            return value
+        if not isinstance(value, list | tuple):
+            raise InputError(f"`controls` is a list of questions, not {brief(value)}.", FORM)
         return [{"question": one} if isinstance(one, str) else one for one in value]
 
     @property
@@ -70,6 +77,14 @@ class QuestionSet(_Strict):
     def kinds(self) -> list[str]:
         """The kinds of question, without duplicates, in the order of the questions."""
         return list(dict.fromkeys(question.kind for question in self.questions))
+
+
+def check_questions(questions: object) -> None:
+    """Raises InputError for anything in place of a question set, such as None or the name of a file."""
+    if not isinstance(questions, QuestionSet):
+        raise InputError(
+            f"{brief(questions)} is not a question set.", "Read one with workbench.load_questions(path)."
+        )
 
 
 def labels_of(folder: str | os.PathLike[str]) -> QuestionSet | None:
@@ -103,6 +118,8 @@ def load_questions(path: str | os.PathLike[str]) -> QuestionSet:
         raise InputError(f"The question file {path} has no `questions:` list.", FORM)
     try:
         return QuestionSet.model_validate(data)
+    except InputError as error:
+        raise InputError(f"The question file {path} cannot be used: {error.problem}", FORM) from None
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])

@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 
 from workbench.contracts import Context, Index
-from workbench.errors import InputError
+from workbench.errors import InputError, brief
 from workbench.records import KEPT, Candidate, Chunk, Compared, Fate, Shown, Stage, Trace, Vector, stage_name
 from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.cutoff import Limit
 from workbench.retrieval.expressions import Expression
 from workbench.retrieval.fusion import WeightedSum
-from workbench.retrieval.index_adapters import innermost
+from workbench.retrieval.index_adapters import check_open, innermost
 from workbench.retrieval.legs import LegRank, LegStage, Union, legs_of
 from workbench.retrieval.picture import Mark, picture
-from workbench.retrieval.pipeline import Running, check_open
+from workbench.retrieval.pipeline import Running
 from workbench.retrieval.scope import Scope
 from workbench.safe_text import counted, one_line
 from workbench.tables import Block, Fold, Part, Picture, hanging
@@ -266,6 +266,8 @@ def explain(trace: Trace, index: Index, target: str, vector: Vector | None = Non
     if not isinstance(trace, Trace):
         raise InputError(f"{trace!r} is not a trace.", "workbench.search(question, system, index) gives one.")
     check_open(index)
+    if not isinstance(target, str):
+        raise InputError(f"{brief(target)} is not the path of a file.", "Give it as the index has it.")
     with index.snapshot():
         limit = next((stage.count for stage in trace.stages if isinstance(stage, Limit)), math.inf)
         context = Running(index.laid_out(trace.layout), trace.question, limit, vector)

@@ -8,16 +8,25 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
+from os import PathLike
 from typing import Any, TypeVar
 
 import numpy as np
 
 from workbench.contracts import Index, Layout
+from workbench.errors import InputError, brief
 from workbench.memory.sources import Indexing
 from workbench.records import Chunk, Document, Hits, Query, Rows, Vector
 
 AdapterT = TypeVar("AdapterT")
 Adapter = TypeVar("Adapter", bound=Index)
+
+
+def check_open(index: object) -> None:
+    """Raises InputError for anything in place of an open index, such as None, a folder or an address."""
+    if not isinstance(index, Index):
+        given = str(index) if isinstance(index, PathLike) else index
+        raise InputError(f"{brief(given)} is not an open index.", "workbench.open_index(folder) opens one.")
 
 
 class IndexAdapter(Index):
@@ -114,6 +123,7 @@ class CachedIndex(IndexAdapter):
     """`index` with a cache of every answer. Use it only while the index does not change."""
 
     def __init__(self, index: Index) -> None:
+        check_open(index)
         super().__init__(index)
         self._answers: dict[Hashable, Any] = {}
         self._chunks: dict[int, Chunk] = {}

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, lru_cache
 from numbers import Real
-from os import PathLike
 from textwrap import wrap
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ from workbench.memory.sources import Indexing
 from workbench.records import Floats, Moment, Shown, Stage, Trace, Vector
 from workbench.retrieval.columns import flow
 from workbench.retrieval.cutoff import AddedFloor, Limit, MinScore, Order
-from workbench.retrieval.index_adapters import memoized
+from workbench.retrieval.index_adapters import check_open, memoized
 from workbench.retrieval.legs import LegStage, VectorLeg
 from workbench.retrieval.picture import Mark, picture
 from workbench.retrieval.query import BLANKS
@@ -346,12 +345,6 @@ def check_pipeline(value: object) -> None:
         raise InputError(
             f"{value!r} is not a pipeline.", "workbench.system(name) gives the one of that name."
         )
-
-
-def check_open(index: object) -> None:
-    """Raises InputError for a folder or an address in place of an index."""
-    if isinstance(index, str | PathLike):
-        raise InputError(f"{str(index)!r} is not an open index.", "workbench.open_index(folder) opens one.")
 
 
 def run(trace: Trace, context: Context, first: int = 0, last: int | None = None) -> Trace:

@@ -21,7 +21,7 @@ from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.measure.measures import HITS, Judged, Share, known_measure, values
 from workbench.measure.paired import Paired, paired_values
-from workbench.measure.questions import QuestionSet
+from workbench.measure.questions import QuestionSet, check_questions
 from workbench.progress import progress_bar
 from workbench.records import KEPT, Floats, Moment, Stage, Tabular, Trace
 from workbench.retrieval.columns import ColumnStage, parameters
@@ -492,6 +492,7 @@ def sweep(
     Raises InputError for an axis that the pipeline does not have, and for more than 100,000 settings.
     """
     check_pipeline(pipeline)
+    check_questions(questions)
     chosen = tuple(axis(text) for text in axes)
     settings = settings_of(pipeline, chosen, one_at_a_time)
     bar = progress_bar(settings, desc="settings", unit="setting", delay=1)

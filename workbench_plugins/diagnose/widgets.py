@@ -14,7 +14,7 @@ from workbench.errors import InputError
 from workbench.measure.blame import Blame, blame, signed_text
 from workbench.measure.measures import HITS, Share
 from workbench.measure.paired import paired_values
-from workbench.measure.questions import QuestionSet
+from workbench.measure.questions import QuestionSet, check_questions
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.catalogue import SYSTEMS, system
@@ -55,6 +55,8 @@ class FixFinder(Widget):
         system: str = SHIPPED.name,
         link: Link = True,
     ) -> None:
+        if questions is not None:
+            check_questions(questions)
         super().__init__(question=question, target=target, system=system)
         self._index, self._questions = CachedIndex(index), questions
         self.options = {"target": list(index.paths()), "system": list(SYSTEMS)}
@@ -136,6 +138,7 @@ class BlameChart(Widget):
         after: str = THREE_FIXES.name,
         link: Link = True,
     ) -> None:
+        check_questions(questions)
         super().__init__(before=before, after=after)
         self._questions, self._index = questions, CachedIndex(index)
         self.options = {name: list(SYSTEMS) for name in self.asks}
@@ -207,7 +210,7 @@ class SweepMap(Widget):
         index: Index,
         link: Link = True,
     ) -> None:
-        if isinstance(axes, str) or len(axes) != 2:
+        if not isinstance(axes, list | tuple) or len(axes) != 2:
             raise InputError(
                 "A map has two axes.", "Give two, such as floor.floor=0:0.5:11 and query.join=AND,OR."
             )

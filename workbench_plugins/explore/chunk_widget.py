@@ -9,6 +9,7 @@ from typing import Any
 import traitlets
 
 from workbench.contracts import Index
+from workbench.retrieval.index_adapters import check_open
 from workbench.safe_text import visible
 from workbench.tables import Table
 from workbench.views.living.as_code import GIVEN
@@ -41,6 +42,7 @@ class FileChunks(Widget):
     chunk = setting(traitlets.Unicode())
 
     def __init__(self, index: Index, file: str, link: Link = True) -> None:
+        check_open(index)
         super().__init__(file=file)
         self._index = index
         self.begin(link)

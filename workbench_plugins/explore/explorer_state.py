@@ -18,7 +18,8 @@ from workbench.records import Candidate, Fate, Trace
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.explain import Explanation, explain, formula_lines
 from workbench.retrieval.formula_export import exported
-from workbench.retrieval.pipeline import Pipeline, check_open, search
+from workbench.retrieval.index_adapters import check_open
+from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import check_question
 from workbench.retrieval.settings import as_settings, every_setting, with_values
 from workbench.systems.catalogue import SYSTEMS, default_system
@@ -100,9 +101,12 @@ class ExplorerState(State):
         pipelines: Mapping[str, Pipeline] = SYSTEMS,
         link: Link = True,
     ) -> None:
-        check_open(index)
-        if isinstance(systems, str) or len(systems) != len(SIDES):
+        if not isinstance(index, Indexes):
+            check_open(index)
+        if not isinstance(systems, list | tuple) or len(systems) != len(SIDES):
             raise InputError(f"These are not two systems: {brief(systems)}.", "Give two names of systems.")
+        if not isinstance(pipelines, Mapping):
+            raise InputError(f"These are no systems by name: {brief(pipelines)}.", "Give a mapping of them.")
         left, right = systems
         super().__init__(question=question, target=target, left=left, right=right)
         self.indexes = index if isinstance(index, Indexes) else Indexes(index)

@@ -12,6 +12,7 @@ import traitlets
 
 from workbench import figures
 from workbench.contracts import Index
+from workbench.retrieval.index_adapters import check_open
 from workbench.retrieval.query import ascii_words, unicode_words
 from workbench.tables import ABSENT, Table
 from workbench.views.living.as_code import GIVEN
@@ -56,6 +57,7 @@ class Microscope(Widget):
     letters = setting(traitlets.Unicode("ASCII"))
 
     def __init__(self, index: Index, question: str, link: Link = True) -> None:
+        check_open(index)
         super().__init__(question=question)
         self._index = index
         self.options = {"letters": list(WORDS)}

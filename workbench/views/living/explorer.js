@@ -103,6 +103,7 @@ function explorer(data, model, el) {
     const system = picker(side, data.groups, (name) => name !== state[side] && ask({ [side]: name }));
     const flow = pipelinePicture();
     const list = answerList((row) => {
+      if (!busy.hidden) return; // the list is still that of the last question
       const chunk = data.sides[n].traces[0].ids[row];
       ask({ side, chunk: chunk === state.chunk ? "" : chunk });
     }, (row) => {
