@@ -85,7 +85,7 @@ function readable(text) {
 
 // What a threshold compared, as the line that says why a candidate was dropped.
 function reason(step, values, compared) {
-  if (!compared.length) return `dropped: ${said(step, values)}`;
+  if (!compared.length) return `dropped by the ${said(step, values)}`;
   const told = compared.map(({ measure, value, limit }) => {
     if (!Number.isFinite(value)) return `no ${measure}`;
     const above = step.count !== undefined;
