@@ -75,16 +75,15 @@ def test_a_key_of_the_environment_is_in_no_excerpt(monkeypatch: pytest.MonkeyPat
 
 def test_a_search_shows_each_result_and_what_was_dropped_by_which_rule(sample: MemoryIndex) -> None:
     trace = search("where to send urgent notifications", system("openclaw-2026.2.13+or+rrf+minmax"), sample)
-    caution, lines = text_of(trace.otherwise).splitlines(), text_of(trace.view()).splitlines()
-    assert lines[-len(caution) :] == caution
-    assert lines[0] == f"6 results of {len(trace.chunks)} candidates, by {trace.system}"
+    caution, lines = text_of(trace.cautions).splitlines(), text_of(trace.view()).splitlines()
+    assert lines[: len(caution)] == caution
+    assert lines[len(caution)] == f"6 results of {len(trace.chunks)} candidates, by {trace.system}"
     for place, found in enumerate(trace.results, 1):
         assert any(
             line.startswith(f"{place:>2}  {found.score:.3f}  {found.chunk.location}") for line in lines
         )
     assert re.fullmatch(
-        r"Dropped: \d+ by the floor \(.*\), \d+ by the limit \(keep the first 6\)\.",
-        lines[-len(caution) - 1],
+        r"Dropped: \d+ by the floor \(.*\), \d+ by the limit \(keep the first 6\)\.", lines[-1]
     )
 
 
@@ -137,10 +136,10 @@ def test_an_explanation_begins_with_what_was_compared_and_what_is_missing(sample
         "Not returned: the floor drops it, score 0.349 < 0.350. The keyword leg is empty: its query asks for "
         "all 10 words in one chunk, so 30 % of the score is missing."
     )
-    caution, lines = text_of(found.trace.otherwise).splitlines(), text_of(found.view()).splitlines()
-    assert len(lines) <= 10 + len(caution)
-    assert lines[-len(caution) :] == caution
-    assert lines[0].startswith(found.headline[:80])
+    caution = text_of(found.trace.cautions).splitlines()
+    assert len(text_of(found.view()).splitlines()) <= 10 + len(caution)
+    assert text_of(found.view()).splitlines()[: len(caution)] == caution
+    assert "\n".join(text_of(found.view()).splitlines()[len(caution) :]).startswith(found.headline[:80])
     every = text_of(found.view(), details=True, width=1000)
     assert every.endswith(found.text())
 

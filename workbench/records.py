@@ -534,14 +534,10 @@ class Trace(Tabular):
         return list(dict.fromkeys(self.chunks[row].path for row in rows))
 
     @property
-    def unknown(self) -> list[Part]:
-        """That no id names a file of the index, if so: it comes first, since it decides about the rest."""
-        return [Line(self.unknown_ids)] if self.unknown_ids else []
-
-    @property
-    def otherwise(self) -> list[Part]:
-        """That the index is not made as the system's release makes one, if so: it comes below the answer."""
-        return [Note.of(self.caution)] if self.caution else []
+    def cautions(self) -> list[Part]:
+        """What limits the whole answer, if anything: a line each, above everything else."""
+        unknown = [Line(self.unknown_ids)] if self.unknown_ids else []
+        return [*unknown, *([Note.of(self.caution)] if self.caution else [])]
 
     @property
     def headline(self) -> str:
@@ -556,11 +552,10 @@ class Trace(Tabular):
 
     def view(self) -> list[Part]:
         """The answer as a search engine gives it, what was dropped, and folded the numbers of everything."""
-        parts: list[Part] = [*self.unknown, Line(self.headline, "bold"), *self.notes]
+        parts: list[Part] = [*self.cautions, Line(self.headline, "bold"), *self.notes]
         for rank, found in enumerate(self.results, 1):
             parts += self._result_parts(rank, found)
         parts += [line for line in (self.empty_legs, self.dropped_line) if line]
-        parts += self.otherwise
         folds: list[Part] = [Fold("The numbers of the results", self.numbers())]
         every = self.candidates
         if len(self.results) < len(every):
@@ -617,12 +612,12 @@ class Trace(Tabular):
 
         Where the score has parts that are not the legs' own numbers, another table has those.
         """
-        parts: list[Part] = [*self.unknown, *map(Line, self.asked_lines())]
+        parts: list[Part] = [*self.cautions, *map(Line, self.asked_lines())]
         if self.results:
             parts.append(self.candidates_table(self.results))
         if self.results and self._named_parts:
             parts += ["", "The parts of the score", self._parts_table(self.results), ""]
-        return [*parts, *self.outcome_lines(), *self.otherwise]
+        return [*parts, *self.outcome_lines()]
 
     def asked_lines(self) -> list[str]:
         """The system, one line per leg with its query and its number of hits, and the notes."""

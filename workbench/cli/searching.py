@@ -281,10 +281,9 @@ def comparison_view(traces: Sequence[Trace]) -> list[Part]:
         for trace in traces
         if not trace.results
     )
-    unknown = [part for trace in traces for part in trace.unknown]
-    otherwise = [part for trace in traces for part in trace.otherwise]
+    cautions = [part for trace in traces for part in trace.cautions]
     shared = Block(_shared(traces), style="bold")
-    return [*unknown, shared, f"“{traces[0].question}”" if traces else "", table, *empty, *otherwise]
+    return [*cautions, shared, f"“{traces[0].question}”" if traces else "", table, *empty]
 
 
 def _shared(traces: Sequence[Trace]) -> str:

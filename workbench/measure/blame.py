@@ -348,10 +348,10 @@ class Blame(Tabular):
         """
         changes = [hanging(self._method), self.shares_table()]
         return [
+            *map(Note.of, self.otherwise),
             Block(f"{self._heading}; {self._largest}", style="bold"),
             hanging(f"Question by question: {self.verdict}."),
             self._largest_shares(),
-            *map(Note.of, self.otherwise),
             Fold(f"What changes: {counted(len(self.parts), 'stage')}", changes),
             Fold(f"What flips: {counted(len(self.flips), 'question')}", self._flips_view(all_flips)),
         ]

@@ -200,15 +200,16 @@ class Evaluations(list[Evaluation], Tabular):
         )
         notes = [note] if 0 < few < len(shares) else []
         kinds: list[Part] = ["", "hits by kind of question", self.kinds_table()]
-        return [*self.unknown, self.figures_table(), *notes, *kinds, *self.otherwise]
+        return [*self.cautions, self.figures_table(), *notes, *kinds]
 
     @property
-    def unknown(self) -> list[Part]:
-        """Which systems return ids of no file: it comes first, since it decides about all the rest."""
-        return [Line(one.unknown_ids) for one in self if one.unknown_ids]
+    def cautions(self) -> list[Part]:
+        """Which systems return ids of no file, and for which the index is not made as their releases do."""
+        unknown: list[Part] = [Line(one.unknown_ids) for one in self if one.unknown_ids]
+        return [*unknown, *self._indexed_otherwise]
 
     @property
-    def otherwise(self) -> list[Part]:
+    def _indexed_otherwise(self) -> list[Part]:
         """For which systems the index is not made as their releases make one, with the command for each.
 
         Of many releases, one line names them, and one command with NAME in place of theirs.

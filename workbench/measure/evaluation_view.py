@@ -28,12 +28,11 @@ class EvaluationAnswer(Shown):
         self.compared = [(one, paired_with_first(evaluations, one)) for one in measures]
 
     def view(self) -> list[Part]:
-        """The answer by each measure, its limits, what the index is not made for, and the rest in folds."""
+        """What the index is not made for, the answer by each measure, its limits, and the rest in folds."""
         parts: list[Part] = []
         for measure, verdicts in self.compared:
             parts += ["", *self._answer(measure, verdicts)]
-        every = self.evaluations
-        return [*every.unknown, *parts[1:], *self._limits(), *every.otherwise, *self._rest()]
+        return [*self.evaluations.cautions, *parts[1:], *self._limits(), *self._rest()]
 
     def _answer(self, measure: Any, verdicts: Sequence[Paired]) -> list[Part]:
         first = Block(self._first(measure), style="bold")

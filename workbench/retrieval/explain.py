@@ -140,7 +140,7 @@ class Explanation(Shown):
         """The headline, the way of the best chunk through the stages, and folded every number of the best."""
         about = f"“{shorten(self.trace.question, LONGEST, placeholder=' …')}” in {self.trace.system}"
         parts: list[Part] = [
-            *self.trace.unknown,
+            *self.trace.cautions,
             Block(self.headline, style="bold"),
             hanging(one_line(about)),
         ]
@@ -148,7 +148,6 @@ class Explanation(Shown):
             return [
                 *parts,
                 hanging(one_line(self.unread or _never_indexed_line(self.target))),
-                *self.trace.otherwise,
             ]
         best, others = self.verdicts[0], Counter(one.fate.value for one in self.verdicts[1:])
         parts.append(best.chunk.location)
@@ -156,7 +155,7 @@ class Explanation(Shown):
         if others:
             fates = ", ".join(f"{count} {fate}" for fate, count in others.items())
             parts.append(hanging(f"Other chunks of the file: {fates}."))
-        return [*parts, *self.trace.otherwise, Fold("Every number of its best chunks", self.details())]
+        return [*parts, Fold("Every number of its best chunks", self.details())]
 
     def details(self) -> list[Part]:
         """The lines of `text`; a long one continues below its own beginning."""
