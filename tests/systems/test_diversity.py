@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.adapters.openclaw_february import FixedIndex
+from tests.adapters.openclaw_releases import hybrid_merge
 from workbench.records import Chunk
 from workbench.retrieval.pipeline import search
 from workbench_plugins.openclaw.ranking import (
@@ -95,3 +97,25 @@ def test_the_words_beyond_700_units_do_not_count() -> None:
         "b": 1,
         "c": 0,
     }
+
+
+def test_a_merge_with_mmr_moves_a_copy_below_another_text_and_leaves_the_scores() -> None:
+    hits = [
+        {"id": name, "path": f"memory/{name}.md", "startLine": 1, "endLine": 1, "source": "memory",
+         "snippet": text, "vectorScore": score}
+        for name, text, score in (
+            ("a", "tea in the cup", 0.9), ("b", "tea in the cup", 0.81), ("c", "bike at the shop", 0.8)
+        )
+    ]  # fmt: skip
+    merge: Any = {"vector": hits, "keyword": [], "vectorWeight": 1, "textWeight": 0}
+    plain, diverse = (hybrid_merge({**merge, "mmr": {"enabled": on}}) for on in (False, True))
+    assert [one["path"] for one in plain] == ["memory/a.md", "memory/b.md", "memory/c.md"]
+    assert [one["path"] for one in diverse] == ["memory/a.md", "memory/c.md", "memory/b.md"]
+    assert {one["path"]: one["score"] for one in plain} == {one["path"]: one["score"] for one in diverse}
+    assert hybrid_merge({**merge, "vector": [], "mmr": {"enabled": True}}) == []
+
+
+def test_an_index_without_chunks_has_no_candidate_for_mmr_to_move() -> None:
+    diverse = FEBRUARY_15.with_changes(DIVERSE)
+    trace = search("tea", diverse, FixedIndex([], []))
+    assert (trace.results, trace.order.tolist()) == ([], [])
