@@ -82,8 +82,12 @@ SHIPPED = (
 
 NEWEST = (
     "What npm and PyPI had on {asked}. The tables above say for which releases each sentence about "
-    "another project was checked; a newer release may differ. AnythingLLM, AutoMem, Azure AI Search, Dify, "
-    "Elasticsearch, OpenSearch and Weaviate are not packages of npm or PyPI, and were not asked for."
+    "another project was checked; a newer release may differ."
+)
+
+READ = (
+    "Products that are no packages of npm or PyPI, so that no registry was asked for their newest version: "
+    "what was read, and what is known of a later version."
 )
 
 RELEASES = (
@@ -264,6 +268,12 @@ def newest_table() -> Iterator[str]:
         )
 
 
+def read_table() -> Iterator[str]:
+    """The products whose source or documentation was read, with the version, and what a later one has."""
+    yield from ("| product | read | later |", "|---|---|---|")
+    yield from (row(one["name"], one["version"], one["later"]) for one in newest_releases()["read"])
+
+
 def records_table() -> Iterator[str]:
     """Whole releases against our systems: equal lists, and the cause of each other one.
 
@@ -337,7 +347,7 @@ def systems_page() -> str:
     lines += ["## Products against their packages", "", SHIPPED, "", *shipped_table(), ""]
     lines += ["## Releases against their records", "", RELEASES, "", *records_table(), ""]
     asked = NEWEST.format(**newest_releases())
-    lines += ["## Newest releases", "", asked, "", *newest_table(), ""]
+    lines += ["## Newest releases", "", asked, "", *newest_table(), "", READ, "", *read_table(), ""]
     lines += ["## Languages", "", LANGUAGES, "", *languages_table(), ""]
     lines += ["## Specimens, and what names them", "", *specimens_tables(), ""]
     return "\n".join(lines).rstrip() + "\n"

@@ -194,6 +194,17 @@ def test_the_table_of_newest_releases_has_each_release_that_is_recorded() -> Non
         assert "how" in one or f"{one['name']} {one['compared']}" in dict(reference.recorded_releases())
 
 
+def test_each_product_that_is_only_read_names_its_version() -> None:
+    page = (PROJECT / "docs" / "systems.md").read_text(encoding="utf-8")
+    only_read = re.findall(
+        r"^\| `([a-z]+)[\w+-]*` \| from its source, not run: \S+ .*\|  \|  \|  \|$", page, re.MULTILINE
+    )
+    named = [*reference.newest_releases()["packages"], *reference.newest_releases()["read"]]
+    names = " ".join(one["name"] for one in named).lower()
+    assert {"anythingllm", "dify", "weaviate"} <= {*only_read}
+    assert [one for one in only_read if one not in names] == []
+
+
 def test_every_command_and_every_system_is_on_its_page() -> None:
     commands, systems = ((PROJECT / "docs" / name).read_text(encoding="utf-8") for name in reference.PAGES)
     assert "\n## case run\n" in commands
