@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.commands import Run
+from workbench.measure.questions import load_questions
+from workbench.memory.index import MemoryIndex
 
 QUESTIONS = "sample_memory/questions.yaml"
 FIXED = "openclaw-2026.2.13+or+rrf+minmax"
@@ -47,6 +49,37 @@ def test_lint_ends_with_1_for_a_suspicious_run(run: Run, tmp_path: Path) -> None
     assert "workbench museum openclaw-clamped-bm25" in " ".join(outcome.out.split())
     file.write_text(json.dumps({"question": "tea", "results": [["a", 0.9], ["b", 0.1]]}) + "\n")
     assert run("runs", "lint", file).code == 0
+
+
+def test_lint_checks_the_order_against_a_memory_that_is_named_also_the_sample(
+    run: Run, sample: MemoryIndex, tmp_path: Path
+) -> None:
+    files = {True: tmp_path / "turned.jsonl", False: tmp_path / "ours.jsonl"}
+    asked = ("--questions", QUESTIONS)
+    for turned, file in files.items():
+        file.write_text("".join(whole_ranking(sample, one, turned) for one in questions()[:12]))
+    named = ("-m", "sample_memory")
+    assert "upside down" in run("runs", "lint", files[True], *asked, *named).out
+    assert "upside down" not in run("runs", "lint", files[False], *asked, *named).out
+    assert "upside down" not in run("runs", "lint", files[True], *asked).out
+    assert "Add --questions FILE." in run("runs", "lint", files[True], *named).err
+    file = tmp_path / "others.jsonl"
+    file.write_text(json.dumps({"question": questions()[0], "results": [["a", 0.9], ["b", 0.1]]}) + "\n")
+    told = run("runs", "lint", file, *asked, *named).err
+    assert "no question has 3 results that are files of sample_memory" in told
+
+
+def questions() -> list[str]:
+    return [one.question for one in load_questions(QUESTIONS).questions]
+
+
+def whole_ranking(index: MemoryIndex, question: str, turned: bool) -> str:
+    """All files of an index by cosine, or the farthest first, as a line of a run."""
+    hits = index.vector(index.embed(question), index.size)
+    paths = list(dict.fromkeys(one.path for one in index.chunks(hits.rows)))
+    ordered = paths[::-1] if turned else paths
+    rows = [[path, 1 - rank / 1000] for rank, path in enumerate(ordered)]
+    return json.dumps({"question": question, "results": rows}) + "\n"
 
 
 def test_no_file_is_written_over_without_force(run: Run, tmp_path: Path) -> None:

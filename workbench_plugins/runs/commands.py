@@ -12,7 +12,6 @@ from typing import Annotated
 import typer
 
 from workbench.cli.app import (
-    SAMPLE,
     SHIPPED,
     AsJson,
     AskedFloor,
@@ -33,9 +32,11 @@ from workbench.registry import has_feature
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import caution
 from workbench.safe_text import counted
+from workbench.trust import is_named
 from workbench_plugins.runs import comparing, linting
 from workbench_plugins.runs.collections import read_collection, write_beir
 from workbench_plugins.runs.recorder import run_of
+from workbench_plugins.runs.reversed_runs import FEWEST_RESULTS, order_against_ours
 from workbench_plugins.runs.run_files import (
     read_json,
     read_qrels,
@@ -116,13 +117,13 @@ class RunOptions(IndexOptions):
         with self.opened_for_each(pipelines) as indexes:
             pairs = list(zip(pipelines, indexes, strict=True))
             for told in dict.fromkeys(filter(None, (caution(*both) for both in pairs))):
-                print_error(told)
+                print_error(str(told))
             return [run_of(one, asked, index) for one, index in pairs]
 
     @contextmanager
     def opened_if_named(self) -> Iterator[Index | None]:
-        """The index of the memory; None for the default one, since other runs have other documents."""
-        if self.memory == SAMPLE:
+        """The index of the memory; None if none is named, since most runs have other documents."""
+        if not is_named(self.memory):
             yield None
             return
         with self.opened() as index:  # its vectors alone are used, so no release's way of indexing matters
@@ -254,6 +255,7 @@ def lint(
     """Find suspicious scores, ranks and ids in runs, also in those of our systems. Exit code 1 if any.
 
     With --questions, also a run without any right document, and with --memory too one that is upside down.
+    What cannot be checked is said on stderr.
     """
     read, truth = given.read(), None
     if given.systems or questions is not None:
@@ -265,7 +267,15 @@ def lint(
     if truth is not None:
         with given.opened_if_named() as index:
             for one in found:
-                one.extend(linting.lint_labelled(one.run, truth, index))
+                against = None if index is None else order_against_ours(one.run, truth, index)
+                one.extend(linting.lint_labelled(one.run, truth, against))
+                if index is not None and against is None:
+                    print_error(
+                        f"{one.run.name}: its order is not checked, since no question has {FEWEST_RESULTS} "
+                        f"results that are files of {given.memory}."
+                    )
+    elif is_named(given.memory):
+        print_error("The order is not checked: that takes the words of the questions. Add --questions FILE.")
     if as_json:
         print_output([one.as_json() for one in found], as_json)
     else:

@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.contracts import Index
 from workbench.memory.data_files import load_data
 from workbench.records import Floats, Shown
 from workbench.tables import Line, Part, Table
-from workbench_plugins.runs.reversed_runs import order_against_ours, without_right_documents
+from workbench_plugins.runs.reversed_runs import OrderAgainstOurs, without_right_documents
 from workbench_plugins.runs.runs import Run, RunRanking, Truth
 
 TOLD: Mapping[str, Mapping[str, Any]] = load_data(__file__)
@@ -92,14 +91,13 @@ def lint(run: Run, scale: tuple[float, float] | None = None, limit: int | None =
     return RunFindings(run, [*found, *_patterns(rankings, run)])
 
 
-def lint_labelled(run: Run, truth: Truth, index: Index | None = None) -> list[RunFinding]:
-    """What is suspicious beside labels: no right document at all, and with an index a reversed order."""
+def lint_labelled(run: Run, truth: Truth, against: OrderAgainstOurs | None = None) -> list[RunFinding]:
+    """What is suspicious beside labels: no right document at all, and an order that is reversed to ours."""
     found = []
     if count := without_right_documents(run, truth):
         question = next(iter(truth.questions))
         first = f"question {truth.texts.get(question, question)!r:.80}"
         found.append(_finding("no right document", len(truth.questions), first, {"count": count}))
-    against = order_against_ours(run, truth, index) if index is not None else None
     if against is not None and str(against):
         found.append(_finding("order", against.correlation.losses, run.name, {"verdict": str(against)}))
     return found

@@ -48,9 +48,10 @@ def test_a_reversed_run_is_told_and_a_right_one_is_not(index: CachedIndex, retur
     assert against.is_reversed
     assert str(against).startswith("theirs is upside down, its worst results come first: the mean rank corr")
     assert missing_documents(run, truth, 4, index, SYSTEMS["recommended"]).order == str(against)
-    kinds = [one.kind for one in lint_labelled(run, truth, index)]
+    kinds = [one.kind for one in lint_labelled(run, truth, against)]
     assert kinds == (["no right document", "order"] if returned == 4 else ["order"])
-    assert lint_labelled(*run_and_truth(index, False, 8, returned), index) == []
+    run, truth = run_and_truth(index, False, 8, returned)
+    assert lint_labelled(run, truth, order_against_ours(run, truth, index)) == []
 
 
 def test_few_questions_do_not_tell(index: CachedIndex) -> None:
