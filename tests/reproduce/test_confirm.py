@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -238,6 +239,11 @@ def test_a_difference_is_told_and_a_rounding_is_none() -> None:
     assert (
         found.description
         == "openclaw 2026.3.7 and x differ in 1 of 1 list: our model of the release is wrong."
+    )
+    cut = replace(found, other_chunks="The notes are cut otherwise. Cut them anew.")
+    assert cut.description == (
+        "openclaw 2026.3.7 and x differ in 1 of 1 list. The chunks can be the reason. The notes are cut "
+        "otherwise. Cut them anew."
     )
     held = confirming.Confirmation("a", "1", "x", (confirming.Side("tea", ours, close, False),))
     assert held.description.endswith("scores within 0.0001. Expectations that hold on it: 0 of 1.")

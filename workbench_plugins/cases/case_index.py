@@ -44,6 +44,7 @@ from workbench.records import Document, Passage, Vector
 from workbench.registry import has_feature
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import BLANKS
+from workbench.safe_text import counted
 from workbench.systems.catalogue import indexing
 from workbench_plugins.cases.model import (
     MOST_NOTES,
@@ -141,13 +142,40 @@ def chunker_of(memory: CaseMemory) -> Chunker:
     return indexing(given.release).chunker if given.release else LineChunker(given.tokens, given.overlap)
 
 
-def cut_otherwise(case: Case, pipeline: Pipeline) -> bool:
-    """Whether the release of a pipeline would cut the notes of a case otherwise than the case does."""
+def other_chunks(case: Case, pipeline: Pipeline, folder: Path | None) -> str:
+    """Why a case has other chunks than the release of a pipeline makes of its notes, and a remedy.
+
+    Empty if it has the same. `folder` is that of the case file.
+    """
     if pipeline.indexing is None or case.memory.lists is not None:
-        return False
-    own, cut = pipeline.indexing.chunker, chunker_of(case.memory)
-    sizes = sizes_in(cut.name)
-    return (own if sizes is None or sizes_in(own.name) is None else resized(own, sizes)).name != cut.name
+        return ""
+    cut = chunker_of(case.memory)
+    own, sizes = pipeline.indexing.chunker, sizes_in(cut.name)
+    if sizes is not None and sizes_in(own.name) is not None:
+        own = resized(own, sizes)
+    notes = notes_of(case, folder)
+    differ = [one.path for one in notes if one.text is not None and _places(one, own) != _places(one, cut)]
+    if differ:
+        count = f"{counted(len(differ), 'note')} of the case otherwise (such as {differ[0]})"
+        return f"{pipeline.name} cuts {count}. {own_index(pipeline.name)}"
+    given = [one.path for one in notes if one.text is None]
+    if not given:
+        return ""
+    count = f"{counted(len(given), 'note')} as passages (such as {given[0]})"
+    return f"The case gives {count}, which the release cuts itself. Leave such notes out to compare the rest."
+
+
+def _places(note: CaseNote, chunker: Chunker) -> list[tuple[str, int, int]]:
+    cut = chunker_of_file(chunker, note.path).chunk(whole_characters(note.whole))
+    return [(one.text, one.start_line, one.end_line) for one in cut if one.text.strip()]
+
+
+def own_index(name: str) -> str:
+    """The commands that make a case from the index that is made as a system makes its own."""
+    return (
+        f"A case from its own index: workbench index FOLDER --as {name} && "
+        f"workbench case new QUESTION -m FOLDER -s {name}"
+    )
 
 
 class CutNote(NamedTuple):

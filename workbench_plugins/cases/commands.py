@@ -34,7 +34,7 @@ from workbench.retrieval.pipeline import search
 from workbench.retrieval.query import check_question
 from workbench.safe_text import counted
 from workbench_plugins.cases import SUFFIX, making
-from workbench_plugins.cases.case_index import cut_otherwise
+from workbench_plugins.cases.case_index import other_chunks
 from workbench_plugins.cases.case_results import CaseRun, Matrix
 from workbench_plugins.cases.exporting import FORMS, exported
 from workbench_plugins.cases.model import (
@@ -230,11 +230,8 @@ def run(
             ran = run_releases(one.case, folder=one.folder)
         elif systems:
             asked = systems_named(systems, one.case)
-            if others := [each.name for each in asked if cut_otherwise(one.case, each)]:
-                print_error(
-                    f"The notes of {one.path} are cut by another rule than that of {', '.join(others)}.\n"
-                    f"  A case from its own index: workbench case new QUESTION -s {others[0]}"
-                )
+            for told in filter(None, (other_chunks(one.case, each, one.folder) for each in asked)):
+                print_error(f"{one.path}: {told}")
             runs = run_on(one.case, asked, folder=one.folder)
             ran = Matrix(tuple(runs)) if len(runs) > 1 else runs[0]
         else:

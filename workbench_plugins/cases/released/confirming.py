@@ -24,7 +24,14 @@ from workbench.retrieval.query import BLANKS
 from workbench.safe_text import counted
 from workbench.systems.history import line_of
 from workbench.tables import Part, Table
-from workbench_plugins.cases.case_index import CaseEmbedder, chunker_of, cut_note, notes_of, unpacked
+from workbench_plugins.cases.case_index import (
+    CaseEmbedder,
+    chunker_of,
+    cut_note,
+    notes_of,
+    other_chunks,
+    unpacked,
+)
 from workbench_plugins.cases.model import Case, CaseQuestion
 from workbench_plugins.cases.released import basic_memory, openclaw_gateway
 from workbench_plugins.cases.released.embeddings import served
@@ -34,10 +41,6 @@ from workbench_plugins.cases.running import judged, run_case, systems_named
 
 Row = Sequence[tuple[str, float]]
 """The results of a question in order: the place of each, and its score."""
-OWN_CHUNKS = (
-    "Either our model of the release is wrong, or the chunks differ: Basic Memory cuts notes in its own way "
-    "and embeds their titles and permalinks, and the case has the workbench's chunks."
-)
 OUTSIDE = "memory/outside-of-memory/"
 TOLERANCE = 1e-4
 """Scores that differ by less are the same: the vectors of many cases have four decimals."""
@@ -68,12 +71,16 @@ class Side:
 
 @dataclass(frozen=True, repr=False)
 class Confirmation(Shown):
-    """What a release and our system return for the questions of a case."""
+    """What a release and our system return for the questions of a case.
+
+    `other_chunks` says why the chunks of the case can be others than those of the release, and a remedy.
+    """
 
     package: str
     version: str
     system: str
     sides: tuple[Side, ...]
+    other_chunks: str = ""
 
     @property
     def same(self) -> bool:
@@ -91,9 +98,9 @@ class Confirmation(Shown):
             return f"{release} {said}{held}"
         differ = sum(not one.same for one in self.sides)
         said = f"{release} and {self.system} differ in {differ} of {lists}"
-        if self.package == "basic-memory":
-            return f"{said}.{held} {OWN_CHUNKS}"
-        return f"{said}: our model of the release is wrong.{held}"
+        if not self.other_chunks:
+            return f"{said}: our model of the release is wrong.{held}"
+        return f"{said}.{held} The chunks can be the reason. {self.other_chunks}"
 
     def view(self) -> list[Part]:
         """The verdict; where lists differ, both."""
@@ -178,7 +185,8 @@ def confirm(case: Case, installed: Installed, ours: Pipeline, folder: Path | Non
                 problem = f"{installed.package} embeds a text for which the case has no vector: {text!r}."
             raise InputError(problem, "Give --node or --python; or write the case without vectors.") from None
     sides = tuple(_side(one, mine[one.question], theirs[one.question]) for one in case.questions)
-    return Confirmation(installed.package, installed.version, ours.name, sides)
+    chunks = other_chunks(case, ours, folder)
+    return Confirmation(installed.package, installed.version, ours.name, sides, chunks)
 
 
 def _side(asked: CaseQuestion, ours: Row, theirs: Row) -> Side:
