@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import InputError
-from workbench.records import Chunk, Document, Floats, Hits, Query, Rows, Trace, Vector
+from workbench.records import Chunk, Document, Floats, Hits, MadeOtherwise, Query, Rows, Trace, Vector
 
 if TYPE_CHECKING:
     from workbench.memory.sources import Indexing
@@ -63,12 +63,12 @@ class Index(ABC):
 
     # What an index may add
 
-    def made_otherwise(self, indexing: Indexing) -> str:
-        """That this index is not made as a release makes one, and the command that makes such an index.
+    def made_otherwise(self, indexing: Indexing) -> MadeOtherwise | None:
+        """In what this index is not made as a release makes one, and the command that makes such an index.
 
-        One sentence of each; empty for an index that is made so, and for one that does not say.
+        None for an index that is made so, and for one that does not say.
         """
-        return ""
+        return None
 
     @property
     def name(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,6 +42,33 @@ Vector = NDArray[np.float32]
 
 KEPT = -1
 """The value in `Trace.dropped` for a candidate that no stage has dropped."""
+
+
+@dataclass(frozen=True)
+class MadeOtherwise:
+    """That an index is not made as `release` makes one: in what it `differs`, and a command that matches it.
+
+    `memory` and `options` are words of the command: where the memory is, and what else was chosen.
+    """
+
+    release: str
+    differs: tuple[str, ...]
+    memory: tuple[str, ...]
+    options: tuple[str, ...] = ()
+
+    def command(self, release: str = "") -> str:
+        """The command that makes the index of this release, or of another one of the same folder."""
+        words = (*self.memory, "--as", release or self.release, *self.options)
+        return shlex.join(["workbench", "index", *words])
+
+    @property
+    def note(self) -> Note:
+        """The sentence, of which a page folds the reason and the command."""
+        remark = f"This index differs from the one that {self.release} makes"
+        return Note(remark, f"({', '.join(self.differs)}). To match it: {self.command()}")
+
+    def __str__(self) -> str:
+        return " ".join(self.note)
 
 
 class Shown:
@@ -465,7 +493,7 @@ class Trace(Tabular):
     layout: Any = None
     moments: tuple[Moment, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
-    caution: str = ""
+    caution: MadeOtherwise | None = None
     unknown_ids: str = ""
 
     def __repr__(self) -> str:
@@ -534,10 +562,15 @@ class Trace(Tabular):
         return list(dict.fromkeys(self.chunks[row].path for row in rows))
 
     @property
+    def indexed_otherwise(self) -> str | None:
+        """The sentence of `caution`; None without one."""
+        return None if self.caution is None else str(self.caution)
+
+    @property
     def cautions(self) -> list[Part]:
         """What limits the whole answer, if anything: a line each, above everything else."""
         unknown = [Line(self.unknown_ids)] if self.unknown_ids else []
-        return [*unknown, *([Note.of(self.caution)] if self.caution else [])]
+        return [*unknown, *([self.caution.note] if self.caution else [])]
 
     @property
     def headline(self) -> str:
@@ -717,7 +750,7 @@ class Trace(Tabular):
         """The question, the hits of each leg, the results, and why others were dropped."""
         return {
             "question": self.question, "system": self.system, "match": self.match,
-            "indexed_otherwise": self.caution or None,
+            "indexed_otherwise": self.indexed_otherwise,
             "legs": {
                 leg.name: {"asked": leg.asked, "depth": leg.depth, "brought": int(leg.hits.rows.size)}
                 for leg in self.legs.values()

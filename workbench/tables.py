@@ -116,12 +116,6 @@ class Note(NamedTuple):
     remark: str
     reason: str
 
-    @classmethod
-    def of(cls, text: str) -> Note:
-        """The remark is what stands before the first bracket."""
-        remark, bracket, rest = text.partition(" (")
-        return cls(remark, f"{bracket.lstrip()}{rest}")
-
 
 class Box(NamedTuple):
     """One box of a picture: its name, what its tooltip says, its kinds, and words below the name."""

@@ -397,3 +397,22 @@ def test_a_diagnosis_has_the_form_of_the_command_and_is_priced_with_the_memorys_
     assert "What happened" in answer["says"]
     assert all(fix["verified"] for fix in answer["fixes"])
     assert (answer["price"]["proxy"], answer["price"]["questions"]) == (False, 1)
+
+
+def test_an_answer_without_result_or_file_names_the_next_step(folder: Path, tmp_path: Path) -> None:
+    with over(folder, contract=WORKBENCH) as tools:
+        empty = tools.memory_search("zebra", min_score=0.99)
+        assert (empty["results"], empty["action"][:26]) == ([], "No note answers this. Use ")
+        assert "action" not in tools.memory_search(QUESTION)
+        said = tools.memory_explain(QUESTION, "memory/te.md")["file"]["says"]
+        assert said.endswith("\nThe most similar path is memory/tea.md.")
+        assert tools.memory_get("memory/te.md")["action"] == "Give a path as memory_search returns it."
+        world.write(folder / "memory_of_wren", {"memory/later.md": "Now it is coffee.\n"})
+        later = tools.memory_explain(QUESTION, "memory/later.md")
+        assert later["warning"].startswith("1 file changed since the memory was indexed")
+    with over(folder, contract=SEPTEMBER) as tools:
+        assert "No note" not in tools.memory_search("zebra", min_score=0.99).get("action", "")
+    root, file = world.write(tmp_path / "bare", {"memory/a.md": " \n"}), tmp_path / "bare.sqlite"
+    index_folder(root, world.EMBEDDER, options=Options(index_path=file))
+    with AgentTools(str(root), embedder=world.EMBEDDER, index_path=file, contract=WORKBENCH) as tools:
+        assert tools.memory_search(QUESTION)["action"].startswith("The index has no text")

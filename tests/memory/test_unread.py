@@ -46,7 +46,28 @@ def test_each_reason_is_a_line_with_a_count(root: Path, tmp_path: Path) -> None:
         "it is a file that ends in .txt",
     ):
         assert why in told
+    assert "Open it once, so that it is here." in told
+    assert "Rename it so that it ends in .md." in told
+    assert "Move it into a folder without a dot" in told
     assert "code.py" not in told
+
+
+def test_of_many_files_that_cannot_be_used_one_is_named_with_its_command(root: Path, tmp_path: Path) -> None:
+    for number in range(3):
+        lines = remarks_with_refused(root, tmp_path / f"{number}.sqlite", number + 1)
+        assert len(lines) == (1 if number == 2 else number + 1)
+    assert lines[0].startswith(
+        "3 files are not read. The first: memory/odd0.md is not UTF-8: byte 1 is 0xfc."
+    )
+    assert lines[0].count("iconv") == 1
+
+
+def remarks_with_refused(root: Path, index: Path, count: int) -> list[str]:
+    """The remarks about so many files of the memory that are not UTF-8."""
+    for number in range(count):
+        (root / f"memory/odd{number}.md").write_bytes(b"K\xfcche")
+    with opened(root, index, skip=True) as found:
+        return [line for line in unread_lines(found.unread()) if "odd" in line]
 
 
 def test_the_option_that_is_named_reads_them(root: Path, tmp_path: Path) -> None:
@@ -109,3 +130,14 @@ def test_index_search_explain_and_doctor_say_so(root: Path, run: Run) -> None:
     assert told in run("doctor", str(root)).out
     explained = run("explain", "rooibos", "-m", str(root), "--target", "memory/loud.md")
     assert "memory/LOUD.MD is not read" in explained.out
+    (root / "memory/tea.md").write_text("Rooibos tea is brown.\n", encoding="utf-8")
+    stale = (
+        "memory/tea.md has changed since it was indexed: this is about its old text.\n  Update it: workbench"
+    )
+    explained = run("explain", "rooibos", "-m", str(root), "--target", "memory/tea.md")
+    assert stale in explained.err
+    assert (explained.out + explained.err).count("changed") == 1
+    (root / "memory/new.md").write_text("Green tea.\n", encoding="utf-8")
+    explained = run("explain", "rooibos", "-m", str(root), "--target", "memory/new.md")
+    assert "2 files changed (memory/new.md, memory/tea.md)" in explained.err
+    assert "its old text" not in explained.err

@@ -55,7 +55,9 @@ def test_each_release_lists_its_files(rules: FileRules, listed: list[str], wren:
 def test_a_folder_that_is_no_workspace_holds_nothing_for_a_release(tmp_path: Path) -> None:
     world.write(tmp_path, {"notes.md": "tea"})
     assert list_files(tmp_path) == ["notes.md"]
-    with pytest.raises(InputError, match=r"no MEMORY.md, no memory/\*.md\."):
+    with pytest.raises(
+        InputError, match=r"no MEMORY.md and no memory/\*.md, and .* reads nothing else(?s:.*)--extra \."
+    ):
         list_files(tmp_path, (), SEPTEMBER_FILES)
 
 
@@ -149,7 +151,7 @@ def test_a_system_says_that_the_index_is_not_its_releases_own_until_it_is(run: R
     with open_index(root, world.EMBEDDER, like=own) as index:
         trace = search("tea", system(name), index)
         explained = explain(trace, index, "memory/tea.md")
-        assert trace.caution == f"{OTHERWISE.format(name, root)} --model toy"
+        assert trace.indexed_otherwise == f"{OTHERWISE.format(name, root)} --model toy"
         assert trace.as_json()["indexed_otherwise"] == explained.as_json()["indexed_otherwise"]
         assert text_of(trace.view()).startswith(
             "This index differs from the one that openclaw-2026.9.6 makes"
@@ -157,12 +159,12 @@ def test_a_system_says_that_the_index_is_not_its_releases_own_until_it_is(run: R
         assert text_of(explained.view()).startswith(
             "This index differs from the one that openclaw-2026.9.6 makes"
         )
-        assert search("tea", system("engine-rrf-60"), index).caution == ""
+        assert search("tea", system("engine-rrf-60"), index).caution is None
     index_folder(root, world.EMBEDDER, options=Options(like=own))
     with open_index(root, world.EMBEDDER, like=own) as index:
         assert index.name == str(default_index_path(root, name))
         assert search("tea", system(name), index).as_json()["indexed_otherwise"] is None
-        assert "openclaw-2026.2.13" in search("tea", system("openclaw-2026.2.13"), index).caution
+        assert "openclaw-2026.2.13" in str(search("tea", system("openclaw-2026.2.13"), index).caution)
     with open_index(root, world.EMBEDDER) as index:
         assert index.name == str(default_index_path(root))
 
@@ -311,7 +313,8 @@ def test_every_command_says_that_an_index_is_not_the_release_s_own(
     ours = ("-m", root, "--questions", labels, "-s", CLAW, "-s", BM)
     for command in ("compare", "lint"):
         lines = run("runs", command, *ours).err.splitlines()
-        assert [line[: len(one)] for line, one in zip(lines[-2:], told, strict=True)] == told
+        cautions = [line for line in lines if line.startswith("This index differs")]
+        assert [line[: len(one)] for line, one in zip(cautions, told, strict=True)] == told
     evaluated = run("evaluate", "-m", root, "-q", labels, "-s", OWN, "-s", CLAW, "-s", BM).out.splitlines()
     assert [line[: len(one)] for line, one in zip(evaluated, told, strict=False)] == told
     assert all(line.endswith(f"--as {name}") for line, name in zip(evaluated, (CLAW, BM), strict=False))
@@ -324,7 +327,7 @@ def test_every_command_says_that_an_index_is_not_the_release_s_own(
     assert caplog.text.count(told[0]) == 1
     run("case", "new", "key of the shed", "--target", "memory/shed.md", "-m", root, "-s", CLAW, "--out", case)
     assert run("case", "run", case).err == ""
-    assert f"by another rule than that of {BM}." in run("case", "run", case, "-s", BM).err
+    assert f"{BM} cuts" in run("case", "run", case, "-s", BM).err
 
 
 def test_a_damaged_index_is_named_with_its_repair_and_the_others_answer(run: Run, three: Path) -> None:
@@ -413,3 +416,20 @@ def test_an_index_is_told_in_files_and_with_the_next_command(run: Run, wren: Pat
     other.write_text("A new note.\n", encoding="utf-8")
     changed = run("index", wren, *index).out
     assert re.match(r"Updated the index in [\d.]+ s: 1 new; \d+ files \(\d+ chunks\) in it now\.\n$", changed)
+
+
+@pytest.mark.usefixtures("home")
+def test_the_command_that_makes_a_releases_index_reads_a_folder_that_the_release_would_not(
+    run: Run, tmp_path: Path
+) -> None:
+    root = world.write(
+        tmp_path / "plain", {"shed.md": "The key hangs in the shed.", "cup.md": "A cup of tea."}
+    )
+    (root / "odd.md").write_bytes(b"# K\xfcche\n")
+    assert run("index", root, "--skip").code == 0
+    asked = ("search", "key of the shed", "-m", root, "-s", "openclaw-2026.9.6")
+    told = run(*asked).out.splitlines()[0]
+    command = shlex.split(told.partition("To match it: workbench ")[2])
+    assert command == ["index", str(root), "--as", "openclaw-2026.9.6", "--extra", ".", "--skip"]
+    assert run(*command).code == 0
+    assert "This index differs" not in run(*asked).out

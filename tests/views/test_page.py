@@ -115,6 +115,65 @@ def test_a_system_is_searched_in_the_index_that_is_made_as_its_release_does(
         desk.indexes.close()
 
 
+def test_a_file_that_only_one_index_has_is_labelled_there_and_told_of_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
+    root, release, late = world.write(tmp_path / "notes"), "bm-0.24.1", "memory/late.md"
+    wb.index_folder(root)
+    (root / late).write_text("# Kettle\n\nThe whistling kettle is in the attic.\n", encoding="utf-8")
+    wb.index_folder(root, options=wb.Options(like=wb.indexing(release)))
+    with wb.open_index(root) as index:
+        desk = Desk(index, None, tmp_path / "explored.yaml")
+        explorer = desk.explorer
+        for left, right in ((release, "recommended"), ("recommended", release)):
+            explorer.settings = {
+                "question": "whistling kettle", "target": late, "left": left, "right": right
+            }  # fmt: skip
+            assert f"In {release} {'it' if left != release else late} is returned" in explorer.said[0]
+            assert (
+                f"In recommended {late if left != release else 'it'} is not in the index." in explorer.said[0]
+            )
+            assert explorer.said[1] == (
+                f"{late} is not in the index in which recommended is searched. "
+                f"Update it: workbench index {root}"
+            )
+            assert late in explorer.data["files"]
+        assert f"{release} 1 of 1" in desk.add_right_answer()
+        assert desk.add_right_answer().endswith(f"Update it: workbench index {root}")
+        desk.count_losses()
+        assert [one["returned"] for one in desk.count_losses()["losses"]] == [0, 1]
+        wb.index_folder(root)
+        explorer.settings = {"question": "the whistling kettle"}
+        assert "is not in the index" not in explorer.sentence
+        desk.indexes.close()
+
+
+def test_an_index_beside_that_is_out_of_date_is_told_with_its_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
+    root, release = world.write(tmp_path / "notes"), "bm-0.24.1"
+    wb.index_folder(root, options=wb.Options(like=wb.indexing(release)))
+    (root / TEA).write_text("# Coffee\n", encoding="utf-8")
+    with wb.open_index(root) as index:  # the only one that there is
+        desk = Desk(index, None, tmp_path / "explored.yaml")
+        desk.explorer.settings = {"question": "tea", "target": "", "left": "recommended", "right": release}
+        told = f"is searched in the index that is made as {release}."
+        assert f"recommended {told} Make the workbench's own: workbench index {root}" in desk.explorer.said
+        assert f"{release} {told}" in desk.explorer.said
+    wb.index_folder(root)
+    with wb.open_index(root) as index:
+        desk = Desk(index, None, tmp_path / "explored.yaml")
+        desk.explorer.settings = {"question": "tea", "target": "", "left": "recommended", "right": release}
+        assert (
+            f"Its index is out of date: 1 file changed ({TEA}). "
+            f"Update it: workbench index {root} --as {release}"
+        ) in desk.explorer.said
+        assert "made as" not in "".join(one for one in desk.explorer.said if one.startswith("recommended"))
+        desk.indexes.close()
+
+
 def test_a_file_that_is_not_indexed_is_no_right_answer(desk: Desk, tmp_path: Path) -> None:
     desk.explorer.settings = {"target": "memory/nowhere.md"}
     with pytest.raises(InputError, match=r"no file .* in the index"):

@@ -96,7 +96,7 @@ def test_a_terminal_leaves_folds_and_pictures_out() -> None:
 
 
 def test_a_page_folds_the_reason_of_a_note_and_a_terminal_prints_it() -> None:
-    note = Note.of("Other than Ana makes it (water, order). To match it: brew")
+    note = Note("Other than Ana makes it", "(water, order). To match it: brew")
     assert text_of([note]) == "Other than Ana makes it (water, order). To match it: brew"
     folded = html_of([note])
     assert "<summary>Other than Ana makes it</summary>" in folded

@@ -294,22 +294,16 @@ def naming_the_folder(memory: str) -> Iterator[None]:
         raise error.with_remedy(error.remedy.replace(unknown, known)) from error
 
 
-def _print_remarks(index: OpenIndex, systems: Sequence[Pipeline]) -> None:
-    """Prints on stderr what limits the answers of an index, and which one it is if it is a release's."""
-    from workbench.memory.choices import is_default_path
-    from workbench.memory.index import MemoryIndex
-    from workbench.memory.index_files import default_index_path
+def _print_remarks(index: OpenIndex, systems: Sequence[Pipeline], about: str = "") -> None:
+    """Prints on stderr what limits answers (`about` a file), and which index it is if it is a release's."""
+    from workbench.memory.beside import command_for_own, made_as
 
-    for remark in index.remarks:
+    for remark in index.remarks_about(about):
         print_error(remark)
-    if not isinstance(index, MemoryIndex) or index.root is None or not is_default_path(Path(index.name)):
-        return
-    release = index.store.provenance.indexed_as
-    if not release:
-        return
-    print_error(f"Searched in the index that is made as {release}.")
-    if any(one.indexing is None for one in systems) and not default_index_path(index.root).exists():
-        print_error(f"  Make the workbench's own: workbench index {shlex.quote(str(index.root))}")
+    if release := made_as(index):
+        print_error(f"Searched in the index that is made as {release}.")
+    if any(one.indexing is None for one in systems) and (command := command_for_own(index)):
+        print_error(f"  Make the workbench's own: {command}")
 
 
 @dataclass(frozen=True)
@@ -322,8 +316,8 @@ class IndexOptions:
     question_model: QuestionModel = None
 
     @contextmanager
-    def opened(self, *systems: Pipeline) -> Iterator[OpenIndex]:
-        """The index of the memory. Prints on stderr what limits the answers.
+    def opened(self, *systems: Pipeline, about: str = "") -> Iterator[OpenIndex]:
+        """The index of the memory. Prints on stderr what limits the answers, or one `about` a file.
 
         Of several indexes it is the one that is made as the releases of all these systems make theirs; if
         they differ in that, it is the workbench's own.
@@ -337,7 +331,7 @@ class IndexOptions:
             naming_the_folder(self.memory),
             open_index(self.memory, index_path=self.index_file, re_embed=self.re_embed, like=like) as opened,
         ):
-            _print_remarks(opened, systems)
+            _print_remarks(opened, systems, about)
             yield opened
 
     @contextmanager
@@ -349,8 +343,8 @@ class IndexOptions:
         from workbench.retrieval.pipeline import caution
 
         with self.opened(system) as opened:
-            if told := caution(system, opened):
-                print_error(told)
+            if (told := caution(system, opened)) is not None:
+                print_error(str(told))
             yield opened
 
     @contextmanager

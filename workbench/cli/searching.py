@@ -134,16 +134,15 @@ def explain(
     from workbench.retrieval.query import check_question
 
     searched = check_question(question), changes.pipeline(where.system(system))
-    with where.opened(searched[1]) as opened, opened.snapshot():
+    path = where.relative(target)
+    with where.opened(searched[1], about=path) as opened, opened.snapshot():
         trace = pipeline.search(*searched, opened)
-        explanation = explaining.explain(trace, opened, where.relative(target))
+        explanation = explaining.explain(trace, opened, path)
         if has_feature("doctor"):
             from workbench_plugins.doctor.faults import remarks_on_file
 
-            for remark in remarks_on_file(opened, explanation.target):
+            for remark in remarks_on_file(opened, path, is_known_as_stale=path in opened.changed()):
                 print_error(remark)
-        if explanation.verdicts and explanation.target in opened.changed():
-            print_error(f"{explanation.target} has changed since it was indexed: this is about its old text.")
         paths = () if explanation.verdicts or explanation.unread else opened.paths()
         if explanation.verdicts and explanation.fate is not Fate.RETURNED:
             remark_on_question(trace, searched[1], opened, explanation.target)

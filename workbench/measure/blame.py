@@ -23,7 +23,7 @@ from workbench.measure.measures import HITS, Judged, known_measure, values
 from workbench.measure.paired import Paired, paired_values
 from workbench.measure.questions import Question, QuestionSet, check_questions, check_targets
 from workbench.progress import progress_bar
-from workbench.records import Stage, Tabular, Trace
+from workbench.records import MadeOtherwise, Stage, Tabular, Trace
 from workbench.retrieval.index_adapters import CachedIndex, check_open
 from workbench.retrieval.legs import Union, legs_of
 from workbench.retrieval.pipeline import (
@@ -37,7 +37,7 @@ from workbench.retrieval.pipeline import (
 )
 from workbench.retrieval.query import BLANKS, check_question
 from workbench.safe_text import counted
-from workbench.tables import Block, Fold, Note, Part, Table, Types, hanging, numbers, tidy
+from workbench.tables import Block, Fold, Part, Table, Types, hanging, numbers, tidy
 
 if TYPE_CHECKING:
     from workbench.figures import Figure
@@ -303,7 +303,7 @@ class Blame(Tabular):
     exact: bool
     runs: int
     together: Mapping[tuple[str, ...], Fraction] = field(repr=False)
-    otherwise: tuple[str, ...] = ()
+    otherwise: tuple[MadeOtherwise, ...] = ()
 
     def __repr__(self) -> str:
         """One line; `workbench.show` prints all."""
@@ -338,7 +338,7 @@ class Blame(Tabular):
             ],
             "flips": [asdict(one) for one in self.flips],
             "paired": self.verdict.as_json(),
-            "indexed_otherwise": list(self.otherwise) or None,
+            "indexed_otherwise": list(map(str, self.otherwise)) or None,
         }
 
     def view(self, all_flips: str = ALL_FLIPS) -> list[Part]:
@@ -348,7 +348,7 @@ class Blame(Tabular):
         """
         changes = [hanging(self._method), self.shares_table()]
         return [
-            *map(Note.of, self.otherwise),
+            *(one.note for one in self.otherwise),
             Block(f"{self._heading}; {self._largest}", style="bold"),
             hanging(f"Question by question: {self.verdict}."),
             self._largest_shares(),

@@ -15,7 +15,7 @@ from workbench.measure.measures import HITS, Judged, Share, known_measure, means
 from workbench.measure.questions import Control, Question, QuestionSet, check_questions
 from workbench.measure.resampling import rate_interval
 from workbench.progress import progress_bar
-from workbench.records import Floats, Tabular, Trace
+from workbench.records import Floats, MadeOtherwise, Tabular, Trace
 from workbench.retrieval.index_adapters import CachedIndex, check_open
 from workbench.retrieval.legs import VectorLeg, legs_of
 from workbench.retrieval.pipeline import Pipeline, check_pipeline, search
@@ -137,10 +137,10 @@ class Evaluation(Tabular):
         return {str(one): float(self.values(one).mean()) for one in self.measures}
 
     @property
-    def caution(self) -> str:
-        """That the index is not made as the system's release makes one; empty if it is."""
+    def caution(self) -> MadeOtherwise | None:
+        """That the index is not made as the system's release makes one; None if it is."""
         traces = [*(one.trace for one in self.asked), *self.controls]
-        return traces[0].caution if traces else ""
+        return traces[0].caution if traces else None
 
     @property
     def unknown_ids(self) -> str:
@@ -153,7 +153,7 @@ class Evaluation(Tabular):
         low, high = self.hit_interval
         return {
             "system": self.pipeline.name,
-            "indexed_otherwise": self.caution or None,
+            "indexed_otherwise": None if self.caution is None else str(self.caution),
             "n": self.overall.n,
             "hits": self.overall.hits,
             "hit_rate": self.overall.rate,
@@ -214,17 +214,13 @@ class Evaluations(list[Evaluation], Tabular):
 
         Of many releases, one line names them, and one command with NAME in place of theirs.
         """
-        told = {
-            one.caution: one.pipeline.indexing.name for one in self if one.caution and one.pipeline.indexing
-        }
-        if len(told) <= MOST_TOLD:
-            return [Note.of(one) for one in told]
-        first, name = next(iter(told.items()))
-        command = first.partition("To match it: ")[2].replace(f"--as {name}", "--as NAME")
+        found = list(dict.fromkeys(one.caution for one in self if one.caution))
+        if len(found) <= MOST_TOLD:
+            return [one.note for one in found]
         return [
             Note(
-                f"This index differs from those that {len(told)} releases make:",
-                f"{', '.join(told.values())}. To match one: {command}",
+                f"This index differs from those that {len(found)} releases make:",
+                f"{', '.join(one.release for one in found)}. To match one: {found[0].command('NAME')}",
             )
         ]
 

@@ -339,6 +339,12 @@ def list_files(root: Path, extra: Iterable[str] = (), rules: FileRules = GENERAL
         raise InputError(f"The memory folder {root} does not exist any more.", "Check its disk and its path.")
     for path in extra_paths(root, extra):
         found.update(_extra_files(root, path, rules))
+    if not found and not rules.anywhere and reads_any(root, GENERAL):
+        raise InputError(
+            f"The folder {root} holds no {rules.heads[0]} and no memory/*.md, and this way of indexing reads "
+            "nothing else in it.",
+            "Read its other Markdown files, too: --extra .",
+        )
     if not found:
         raise InputError(
             f"The folder {root} holds no Markdown: no {rules.heads[0]}, no memory/*.md"
@@ -346,6 +352,11 @@ def list_files(root: Path, extra: Iterable[str] = (), rules: FileRules = GENERAL
             "Give the folder that holds MEMORY.md, or write a first note into it.",
         )
     return sorted(found)
+
+
+def reads_any(root: Path, rules: FileRules) -> bool:
+    """Whether rules read any file of a memory's folder without an extra path."""
+    return any(True for _ in _own_files(root, rules))
 
 
 def folders(root: Path, extra: Iterable[str] = (), rules: FileRules = GENERAL) -> set[Path]:

@@ -20,7 +20,7 @@ from workbench.memory.choices import check_model, extra_paths_of, is_default_pat
 from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import PACKAGED_MODEL, Embedder, LocalEmbedder, local_embedder
 from workbench.memory.embedding.named import remembered
-from workbench.memory.files import SUFFIX, content_hash, memory_root
+from workbench.memory.files import SUFFIX, content_hash, memory_root, reads_any
 from workbench.memory.index_files import default_index_path, differences
 from workbench.memory.sources import Indexing, is_sound, whole_characters
 from workbench.memory.store.contract import IndexLocation, IndexStore, Settings, damaged, rebuild_command
@@ -29,7 +29,7 @@ from workbench.memory.store.scan import Scan
 from workbench.memory.store.sqlite.location import SQLiteLocation
 from workbench.memory.unread import Unread, near_target, unread_files, unread_lines
 from workbench.progress import progress
-from workbench.records import Chunk, Document, Hits, Query, Rows, Vector
+from workbench.records import Chunk, Document, Hits, MadeOtherwise, Query, Rows, Vector
 from workbench.safe_text import counted
 
 NAMED = 3
@@ -137,6 +137,10 @@ class OpenIndex(Index):
     def remarks(self) -> list[str]:
         """What limits every answer of this index, one remark each."""
         return []
+
+    def remarks_about(self, target: str) -> list[str]:
+        """What limits an answer about this file: `remarks`, with its own change in place of any other."""
+        return self.remarks
 
     def __enter__(self) -> Self:
         return self
@@ -267,44 +271,58 @@ class MemoryIndex(OpenIndex):
             return f"{folder} --as {release}"
         return f"{folder} --index {shlex.quote(self.name)}"
 
-    def made_otherwise(self, indexing: Indexing) -> str:
+    def made_otherwise(self, indexing: Indexing) -> MadeOtherwise | None:
         folder = self.root or (Path(self.store.provenance.folder) if self.store.provenance.folder else None)
         if folder is None:
-            return ""  # made in memory, from what a case or a test gives
+            return None  # made in memory, from what a case or a test gives
         found = differences(self.store, indexing, None if self.root is None else memory_root(self.root))
         if not found:
-            return ""
-        command = f"workbench index {self._command_to_make(folder, indexing)}"
-        remark = f"This index differs from the one that {indexing.name} makes ({', '.join(found)})"
-        return f"{remark}. To match it: {command}"
+            return None
+        return MadeOtherwise(indexing.name, tuple(found), *self._words_to_make(folder, indexing))
 
-    def _command_to_make(self, folder: Path, indexing: Indexing) -> str:
-        """The options of `workbench index` that make the index of a release, in the user's own choices."""
-        words, file = [str(folder)], Path(self.name)
+    def _words_to_make(self, folder: Path, indexing: Indexing) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What stands before and after `--as` in the command that makes the index of a release.
+
+        It has the user's own choices, and what a folder needs that the release would not read alone.
+        """
+        file = Path(self.name)
+        memory = [str(folder)]
         if not file.exists():
-            words += ["--store", self.name]
+            memory += ["--store", self.name]
         elif not is_default_path(file):
-            words += ["--index", self.name]
-        words += ["--as", indexing.name]
-        if self.model != PACKAGED_MODEL:
-            words += ["--model", self.model]
-        for path in extra_paths_of(folder.resolve(), file):
-            words += ["--extra", path]
-        remade = default_index_path(folder, indexing.name).exists()
-        return shlex.join(words) + (" --rebuild" if remade or not is_default_path(file) else "")
+            memory += ["--index", self.name]
+        options = [] if self.model == PACKAGED_MODEL else ["--model", self.model]
+        extra = extra_paths_of(folder.resolve(), file)
+        if not extra and self.root is not None and not reads_any(memory_root(self.root), indexing.rules):
+            extra = (".",)
+        for path in extra:
+            options += ["--extra", path]
+        if any(one.refused for one in self.unread()):
+            options.append("--skip")
+        if default_index_path(folder, indexing.name).exists() or not is_default_path(file):
+            options.append("--rebuild")
+        return tuple(memory), tuple(options)
 
     @property
     def remarks(self) -> list[str]:
-        changed, unread = self.changed(), self.unread()
-        skip = " --skip" if any(one.refused for one in unread) else ""
-        found = unread_lines(one for one in unread if one.path.endswith(SUFFIX))
-        if changed:
-            names = ", ".join(changed[:NAMED]) + (", …" if len(changed) > NAMED else "")
-            found.append(
-                f"The index is out of date: {counted(len(changed), 'file')} changed ({names}).\n"
-                f"  Update it: workbench index {self.command_options}{skip}"
-            )
-        return found
+        return self.remarks_about("")
+
+    def remarks_about(self, target: str) -> list[str]:
+        changed = self.changed()
+        found = unread_lines(one for one in self.unread() if one.path.endswith(SUFFIX))
+        if not changed:
+            return found
+        names = ", ".join(changed[:NAMED]) + (", …" if len(changed) > NAMED else "")
+        told = f"The index is out of date: {counted(len(changed), 'file')} changed ({names})."
+        if target in changed and self.store.rows_of(target).size:  # and no new file
+            told = f"{target} has changed since it was indexed: this is about its old text."
+        return [*found, f"{told}\n  Update it: {self.update_command}"]
+
+    @property
+    def update_command(self) -> str:
+        """The command that brings this index up to date; it leaves out the files that stop it."""
+        skip = " --skip" if any(one.refused for one in self.unread()) else ""
+        return f"workbench index {self.command_options}{skip}"
 
     def unread(self) -> list[Unread]:
         """The notes in the memory's folder that no run of `workbench index` with the same options reads.

@@ -34,12 +34,15 @@ NO_NOTES = {"node_modules", "__pycache__", ".git", ".venv", "venv"}
 MOST = 20_000
 """So many files of a folder are looked at; a home folder has more."""
 
+MOST_REFUSED = 2
+"""So many refused files are named, each with the command that mends it; of more, the first one."""
+
 
 @dataclass(frozen=True)
 class Unread:
     """A file that is not read: its path, why in words that follow "files", and what would read it.
 
-    `refused` marks one that stops a run of `workbench index` without `--skip`.
+    `refused` marks one that stops a run of `workbench index` without `--skip`; its `why` is a sentence.
     """
 
     path: str
@@ -48,8 +51,9 @@ class Unread:
     refused: bool = False
 
     def __str__(self) -> str:
-        why = _of_one(f"{self.why}. {self.remedy}")
-        return f"{self.path} is not read: it is a {self.kind} {why}"
+        if self.refused:
+            return f"Not read: {self.why} {self.remedy}"
+        return f"{self.path} is not read: it is a {self.kind} {_of_one(self.why)}. {_of_one(self.remedy)}"
 
     @property
     def kind(self) -> str:
@@ -74,7 +78,11 @@ def unread_files(
 def unread_lines(unread: Iterable[Unread]) -> list[str]:
     """A line for each reason: `12 Markdown files outside memory/ are not read (--extra . reads them)`."""
     ordered = sorted(unread, key=lambda one: (one.why, one.path))
-    lines = []
+    refused = [one for one in ordered if one.refused]
+    ordered = [one for one in ordered if not one.refused]
+    lines = [str(one) for one in refused]
+    if len(refused) > MOST_REFUSED:
+        lines = [f"{len(refused)} files are not read. The first: {refused[0].why} {refused[0].remedy}"]
     for (why, remedy), group in groupby(ordered, key=lambda one: (one.why, one.remedy)):
         first, *others = group
         count = counted(1 + len(others), first.kind)
@@ -88,16 +96,17 @@ FORMS = (
     ("that are ", "that is "),
     ("hidden folders", "a hidden folder"),
     ("to folders", "to a folder"),
-    ("Rename them so that they end", "Rename it so that it ends"),
-    ("Open them once, so that they are", "Open it once, so that it is"),
-    ("Move them into", "Move it into"),
-    ("Convert them to", "Convert it to"),
+    ("them so that they end ", "it so that it ends "),
+    ("them once, so that they are ", "it once, so that it is "),
+    ("Move them ", "Move it "),
+    ("Convert them ", "Convert it "),
+    ("into them.", "into it."),
 )
 """Words about many files, and the same about one."""
 
 
 def _of_one(why: str) -> str:
-    """Why files are not read and what would read them, said of one file."""
+    """What is said of files, said of one file."""
     for many, one in FORMS:
         why = why.replace(many, one)
     return why
@@ -177,7 +186,7 @@ def _refused(root: Path, path: str, extra: Iterable[str]) -> Unread | None:
     try:
         document = read_document(location_of(root, path, extra), path)
     except InputError as error:
-        return Unread(path, "that cannot be used", f"{error.problem} {error.remedy}", refused=True)
+        return Unread(path, error.problem, error.remedy, refused=True)
     if not document.text.strip():
         return Unread(path, "without text", "Write something into them.")
     return None

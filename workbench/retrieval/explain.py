@@ -193,7 +193,7 @@ class Explanation(Shown):
         """The file's fate, and each chunk's, with formulas and ranks."""
         return {
             "question": self.trace.question, "system": self.trace.system, "target": self.target,
-            "fate": self.fate.value, "indexed_otherwise": self.trace.caution or None,
+            "fate": self.fate.value, "indexed_otherwise": self.trace.indexed_otherwise,
             "chunks": [one.as_json(self.trace) for one in self.verdicts],
         }  # fmt: skip
 

@@ -16,7 +16,7 @@ import numpy as np
 from workbench.contracts import Index, Layout
 from workbench.errors import InputError, brief
 from workbench.memory.sources import Indexing
-from workbench.records import Chunk, Document, Hits, Query, Rows, Vector
+from workbench.records import Chunk, Document, Hits, MadeOtherwise, Query, Rows, Vector
 
 AdapterT = TypeVar("AdapterT")
 Adapter = TypeVar("Adapter", bound=Index)
@@ -45,7 +45,7 @@ class IndexAdapter(Index):
     def generation(self) -> int:
         return self.inner.generation
 
-    def made_otherwise(self, indexing: Indexing) -> str:
+    def made_otherwise(self, indexing: Indexing) -> MadeOtherwise | None:
         return self.inner.made_otherwise(indexing)
 
     @property

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from workbench.contracts import Context, Index, Layout, Observer
 from workbench.errors import InputError
 from workbench.memory.sources import Indexing
-from workbench.records import Floats, Moment, Shown, Stage, Trace, Vector
+from workbench.records import Floats, MadeOtherwise, Moment, Shown, Stage, Trace, Vector
 from workbench.retrieval.columns import flow
 from workbench.retrieval.cutoff import AddedFloor, Limit, MinScore, Order
 from workbench.retrieval.index_adapters import check_open, memoized
@@ -398,9 +398,9 @@ def search(
         return run(trace.with_changes(caution=caution(pipeline, index)), context, last=last)
 
 
-def caution(pipeline: Pipeline, index: Index) -> str:
-    """That an index is not made as the pipeline's release makes one; empty if it is, or if none is asked."""
+def caution(pipeline: Pipeline, index: Index) -> MadeOtherwise | None:
+    """That an index is not made as the pipeline's release makes one; None if it is, or if none is asked."""
     indexing = pipeline.indexing
     if indexing is None:
-        return ""
+        return None
     return memoized(index, ("made otherwise", indexing.name), lambda: index.made_otherwise(indexing))

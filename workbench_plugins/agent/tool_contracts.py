@@ -65,6 +65,7 @@ class SearchOutcome:
 
     `cited` says whether snippets name their places, `changed` are files that the index has not read yet, and
     `update` is the command that reads them. `first` is the first result that is asked for, counted from 1.
+    `is_of_text` says whether the index has any text to search.
     `columns` says whether each result has the numbers that the legs and the stages gave it.
     """
 
@@ -77,6 +78,7 @@ class SearchOutcome:
     update: str = ""
     first: int = 1
     columns: bool = False
+    is_of_text: bool = True
 
     @property
     def rows(self) -> list[Candidate]:
@@ -117,7 +119,7 @@ class Contract:
         rows = [self.row(one, found.trace) for one in found.rows]
         provider, model = _provider_and_model(found.model)
         asked = found.corpora or ("memory",)
-        legs, update = found.trace.legs, f"Tell the user to bring the index up to date: {found.update}"
+        legs = found.trace.legs
         values = {
             "results": [self.with_citation(row) for row in rows] if found.cited else rows,
             "provider": provider,
@@ -129,14 +131,25 @@ class Contract:
             ],
             "debug": {"backend": "builtin", "system": found.trace.system, "hits": len(rows)},
             "stale": True if found.changed else None,
-            "action": update if found.changed else None,
+            "action": self._next_step(found) or None,
             "warning": _warning(found) or None,
-            "indexed_otherwise": found.trace.caution or None,
+            "indexed_otherwise": found.trace.indexed_otherwise,
             "untrusted": UNTRUSTED,
             "more": None,
         }
         answer = self._fitted(self._answer("found", values), found)
         return _with_columns(answer, found) if found.columns else answer
+
+    def _next_step(self, found: SearchOutcome) -> str:
+        """What to do about an index that is out of date and, in a form of ours, about an empty answer."""
+        steps = []
+        if self.quotes and not found.is_of_text:
+            steps.append("The index has no text: the user has to write notes first.")
+        elif self.quotes and not found.trace.results:
+            steps.append("No note answers this. Use other words, or ask memory_explain what came near.")
+        if found.changed:
+            steps.append(f"Tell the user to bring the index up to date: {found.update}")
+        return " ".join(steps)
 
     def _fitted(self, answer: Answer, found: SearchOutcome) -> Answer:
         """The answer with shorter snippets, and at last with fewer results, if it is too long."""
@@ -227,6 +240,7 @@ class Contract:
             "path": missing if missing and self._has_status else whole_characters(path),
             "text": "",
             "disabled": True,
+            "action": "Give a path as memory_search returns it.",
         }
         return self._answer("not read" if missing is None else "missing", values)
 

@@ -20,14 +20,14 @@ import numpy as np
 
 from workbench.contracts import Context
 from workbench.errors import InputError, WorkbenchError
-from workbench.measure.questions import labels_of
+from workbench.measure.questions import labels_of, nearest
 from workbench.memory.choices import extra_paths_of
 from workbench.memory.embedding.local import Embedder
 from workbench.memory.files import memory_root
 from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.memory.index_files import file_to_open
 from workbench.memory.opening import folder_of, open_index
-from workbench.records import DropKind, Threshold, Trace
+from workbench.records import DropKind, MadeOtherwise, Threshold, Trace
 from workbench.registry import has_feature
 from workbench.retrieval.columns import PlainStage
 from workbench.retrieval.cutoff import dropped
@@ -176,7 +176,7 @@ class AgentTools:
 
     def __post_init__(self) -> None:
         self._calibrating = threading.Lock()
-        self._told = ""  # what the log has said of the index
+        self._told: MadeOtherwise | None = None  # what the log has said of the index
         self.cases = None if self.cases is None else memory_root(self.cases)
         folder = folder_of(self.memory)
         self._is_folder = folder is not None
@@ -224,7 +224,8 @@ class AgentTools:
             told = caution(self.pipeline, index)
             if told != self._told:
                 self._told = told
-                LOG.warning("%s", told)
+                if told is not None:
+                    LOG.warning("%s", told)
         if isinstance(index, MemoryIndex) and not getattr(self.pipeline.layout, "has_vectors", False):
             index.prepare()
         return index
@@ -315,7 +316,8 @@ class AgentTools:
         try:
             with self._pool.lend() as index:
                 trace = search(question, pipeline, index)
-                model, changed, update = index.model, index.changed(), _update(index)
+                model, changed, is_of_text = index.model, index.changed(), index.size > 0
+                update = _update(index) if changed else ""
         except WorkbenchError as error:
             return self.contract.unavailable(error)
         cited = self.citations.wanted(self.session_key)
@@ -331,6 +333,7 @@ class AgentTools:
                 update=update,
                 first=first,
                 columns=columns,
+                is_of_text=is_of_text,
             )
         )
 
@@ -354,7 +357,7 @@ class AgentTools:
             with self._pool.lend() as index:
                 trace = search(question, pipeline, index)
                 file = None if asked.path is None else explain(trace, index, asked.path.removeprefix("./"))
-                warning = _warning(index, file)
+                warning, why = _warning(index, file), _why_absent(index, file)
         except WorkbenchError as error:
             return self.contract.unavailable(error)
         answer = (_trace_answer if asked.more else _short_answer)(trace) | warning
@@ -364,7 +367,7 @@ class AgentTools:
             _without_text(one["candidate"] for one in shown["chunks"])
             answer["file"] = {"says": file.text(), **shown}
         elif file is not None:
-            way = file.verdicts[0].way(trace) if file.verdicts else []
+            way = file.verdicts[0].way(trace) if file.verdicts else why
             answer["file"] = {
                 "target": file.target,
                 "fate": file.fate.value,
@@ -412,8 +415,7 @@ class AgentTools:
 
 def _update(index: OpenIndex) -> str:
     """The command that brings an index up to date."""
-    folder = index.command_options if isinstance(index, MemoryIndex) else "FOLDER"
-    return f"workbench index {folder}"
+    return index.update_command if isinstance(index, MemoryIndex) else "workbench index FOLDER"
 
 
 def _warning(index: OpenIndex, file: Explanation | None) -> Answer:
@@ -421,11 +423,20 @@ def _warning(index: OpenIndex, file: Explanation | None) -> Answer:
     changed = index.changed()
     if not changed:
         return {}
-    if file is not None and file.target in changed:
+    if file is not None and file.verdicts and file.target in changed:
         said = f"{file.target} has changed since it was indexed: this is about its old text."
     else:
         said = f"{counted(len(changed), 'file')} changed since the memory was indexed, such as {changed[0]}."
     return {"warning": f"{said} Bring the index up to date: {_update(index)}"}
+
+
+def _why_absent(index: OpenIndex, file: Explanation | None) -> list[str]:
+    """Of a file that is not in the index: why it is not read, or the most similar path that is there."""
+    if file is None or file.verdicts:
+        return []
+    near = nearest(file.target, index.paths())
+    told = file.unread or (f"The most similar path is {near}." if near else "")
+    return [told] if told else []
 
 
 SHORT = 3

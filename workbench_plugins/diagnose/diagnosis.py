@@ -22,7 +22,7 @@ from workbench.retrieval.pipeline import Pipeline, check_pipeline
 from workbench.retrieval.query import check_question
 from workbench.retrieval.scope import FILTER_FIRST, Scope
 from workbench.safe_text import counted, one_line
-from workbench.tables import ABSENT, Block, Code, Fold, Note, Part, Table, Types, hanging, tidy
+from workbench.tables import ABSENT, Block, Code, Fold, Part, Table, Types, hanging, tidy
 from workbench.terminal import text_of
 from workbench_plugins.diagnose.asked import Asked
 from workbench_plugins.diagnose.causes import (
@@ -183,7 +183,7 @@ class Diagnosis(Tabular):
         found = [f"Found besides: {' and '.join(more)}."] if more else []
         answer = [Block(self.headline, style="bold"), *_lines([*parts, *found])]
         caution = self.trace.caution  # unknown ids are the first cause
-        return [*answer, *([Note.of(caution)] if caution else []), *self.details()]
+        return [*answer, *([caution.note] if caution else []), *self.details()]
 
     @property
     def _some(self) -> list[tuple[Sequence[object], str]]:
@@ -227,7 +227,7 @@ class Diagnosis(Tabular):
             "question": self.question,
             "target": self.target,
             "fate": self.explanation.fate.value,
-            "indexed_otherwise": self.explanation.trace.caution or None,
+            "indexed_otherwise": self.explanation.trace.indexed_otherwise,
             "causes": [one.as_json() for one in self.causes],
             "fixes": [one.as_json() for one in self.fixes],
             "price": {
@@ -465,7 +465,7 @@ def _wanted(target: str, trace: Trace) -> Goal:
     if paths[:1] == [target]:
         raise InputError(
             f"{target} is already the first file in the answer of {trace.system}.",
-            "Ask why another file came in: --unwanted FILE.",
+            "Ask why another file came in: give that as the unwanted one (--unwanted FILE).",
         )
     return Goal(target, Aim.FIRST if target in paths else Aim.IN)
 

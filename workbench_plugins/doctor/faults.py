@@ -497,6 +497,10 @@ LARGEST = 5_000
 """An explanation looks at an index of up to so many chunks; the doctor looks at any."""
 
 
-def remarks_on_file(index: OpenIndex, path: str) -> list[str]:
-    """One remark for each fault of the index that concerns the file that is explained."""
-    return [f"{path}: {one}" for one in faults_of_file(index, path)] if index.size <= LARGEST else []
+def remarks_on_file(index: OpenIndex, path: str, is_known_as_stale: bool = False) -> list[str]:
+    """One remark for each fault of the index that concerns the file that is explained.
+
+    That its text has changed is left out where it is known, and was said before.
+    """
+    found = faults_of_file(index, path) if index.size <= LARGEST else []
+    return [f"{path}: {one}" for one in found if not (one.kind == "stale" and is_known_as_stale)]

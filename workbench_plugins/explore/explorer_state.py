@@ -13,7 +13,8 @@ import traitlets
 
 from workbench.contracts import Index
 from workbench.errors import InputError, WorkbenchError, brief, unknown_name
-from workbench.memory.beside import Indexes
+from workbench.memory.beside import Indexes, command_for_own, made_as
+from workbench.memory.index import MemoryIndex
 from workbench.records import Candidate, Fate, Trace
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.explain import Explanation, explain, formula_lines
@@ -22,6 +23,7 @@ from workbench.retrieval.index_adapters import check_open
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import check_question
 from workbench.retrieval.settings import as_settings, every_setting, with_values
+from workbench.safe_text import counted
 from workbench.systems.catalogue import SYSTEMS, default_system
 from workbench.tables import ABSENT, Table
 from workbench.views.living.as_code import GIVEN
@@ -64,7 +66,10 @@ SCORE = "score = "
 
 
 class ExplorerState(State):
-    """The settings of the question explorer, and the two searches: see `QuestionExplorer`."""
+    """The settings of the question explorer, and the two searches: see `QuestionExplorer`.
+
+    `files` are those of all indexes that are searched, in order.
+    """
 
     name, view, main = "question-explorer", "explorer", "question"
     asks = ("question", "target", "left", "right", "moved")
@@ -91,6 +96,8 @@ class ExplorerState(State):
     searched: list[Pipeline]
     searched_in: list[Index]
     explanations: tuple[Explanation, Explanation] | None
+    files: list[str]
+    _of_indexes: list[str]
 
     def __init__(
         self,
@@ -111,7 +118,6 @@ class ExplorerState(State):
         super().__init__(question=question, target=target, left=left, right=right)
         self.indexes = index if isinstance(index, Indexes) else Indexes(index)
         self.index, self.pipelines = self.indexes.base, pipelines
-        self._documents = self.index.documents() or ()
         self._saved, self._answer = "", 0
         self.options = {"left": list(pipelines), "right": list(pipelines), "side": list(SIDES)}
         self.begin(link)
@@ -181,6 +187,12 @@ class ExplorerState(State):
             explanations = one, other
         self.traces, self.explanations = (left, right), explanations
         self.searched, self.searched_in = pipelines, indexes
+        self.files = sorted({path for one in (self.index, *indexes) for path in one.paths()})
+        self._of_indexes = [
+            said
+            for pipeline, index in zip(pipelines, indexes, strict=True)
+            for said in _of_index(pipeline, index, index is self.index)
+        ]
 
     def _set(self, side: str) -> Pipeline:
         """The system of a side with the settings that were moved there."""
@@ -206,7 +218,7 @@ class ExplorerState(State):
             "said": self.said,
             "saved": self._saved,
             "answer": self._answer,
-            "files": [one.path for one in self._documents],
+            "files": self.files,
             "groups": list(_groups(self.pipelines)),
             "sides": sides,
             "chunks": chunks.data,
@@ -249,17 +261,27 @@ class ExplorerState(State):
         if self.explanations is None:
             said = [" ".join(map(_outcome, self.traces))]
         else:
-            said = [_verdict(self.explanations, [one.path for one in self._documents])]
-        for index, trace in zip(self.searched_in, self.traces, strict=True):
-            if index is not self.index:
-                said.append(f"{trace.system} is searched in the index that is made as its release does it.")
-        said += dict.fromkeys(trace.caution for trace in self.traces if trace.caution)
+            said = [_verdict(self.explanations, self.files)]
+        said += [*self.absences, *self._of_indexes]
+        said += dict.fromkeys(filter(None, (trace.indexed_otherwise for trace in self.traces)))
         for trace in self.traces:
             if early := sum(not scored(trace, one) for one in trace.candidates):
                 said.append(
                     f"{trace.system} drops {early} before they have a score: they are in the table only."
                 )
         return said
+
+    @property
+    def absences(self) -> list[str]:
+        """For each system whose index lacks the expected file, while another has it: what would read it."""
+        if self.explanations is None or self.asked_for not in self.files:
+            return []
+        return [
+            f"{one.target} is not in the index in which {one.trace.system} is searched. "
+            f"{one.unread or f'Update it: {index.update_command}'}"
+            for one, index in zip(self.explanations, self.searched_in, strict=True)
+            if one.fate is Fate.NEVER_INDEXED and isinstance(index, MemoryIndex)
+        ]
 
     @property
     def table(self) -> Table:
@@ -326,12 +348,31 @@ def _outcome(trace: Trace) -> str:
     return f"{trace.system} returns {counts[Fate.RETURNED]} of {len(trace.chunks)} candidates{rest}."
 
 
+def _of_index(pipeline: Pipeline, index: Index, is_base: bool) -> list[str]:
+    """Of a side: that it is searched in a release's index, and that an index beside is out of date."""
+    said = []
+    if release := made_as(index):
+        own = command_for_own(index) if pipeline.indexing is None else ""
+        make = f" Make the workbench's own: {own}" if own else ""
+        said.append(f"{pipeline.name} is searched in the index that is made as {release}.{make}")
+    if not is_base and isinstance(index, MemoryIndex) and (changed := index.changed()):
+        count = counted(len(changed), "file")
+        said.append(
+            f"Its index is out of date: {count} changed ({changed[0]}{', …' * (len(changed) > 1)}). "
+            f"Update it: {index.update_command}"
+        )
+    return said
+
+
 def _verdict(explanations: Sequence[Explanation], files: Sequence[str]) -> str:
     target = explanations[0].target
-    if explanations[0].fate is Fate.NEVER_INDEXED:
+    if target not in files:
         near = unknown_name("file", target, files, "").problem if files else "There is no such file."
         return f"{near} Choose a file from the list, or index this one."
-    told = [one.headline[0].lower() + one.headline[1:] for one in explanations]
+    told = [
+        "not in the index." if one.fate is Fate.NEVER_INDEXED else one.headline[0].lower() + one.headline[1:]
+        for one in explanations
+    ]
     names = zip(explanations, (target, "it"), told, strict=True)
     return " ".join(f"In {one.trace.system} {what} is {words}" for one, what, words in names)
 

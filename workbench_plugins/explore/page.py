@@ -67,14 +67,16 @@ class Desk:
     def add_right_answer(self) -> str:
         """Adds the explorer's question and file to the file of questions; says the score with them.
 
-        Raises InputError for a file that is not in the index.
+        A system whose index lacks the file misses the question, which is said. Raises InputError for a file
+        that is in no index.
         """
         question, file = self.explorer.traces[0].question, self.explorer.asked_for
-        if file not in self.index.paths():
+        if file not in self.explorer.files:
             raise InputError(f"There is no file {file!r} in the index.", "Choose one from the list.")
         self._add(Question(question=question, target=file))
         scored = (f"{one.pipeline.name} {one.overall.hits} of {one.overall.n}" for one in self.evaluations())
-        return f"Questions with a hit: {', '.join(scored)}{self._with_moved}. Saved in {self._saved}."
+        told = f"Questions with a hit: {', '.join(scored)}{self._with_moved}. Saved in {self._saved}."
+        return " ".join([told, *self.explorer.absences])
 
     def add_unanswerable(self) -> str:
         """Adds the explorer's question as one that no file answers; says for how many nothing is returned.

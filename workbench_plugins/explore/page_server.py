@@ -16,7 +16,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
 from starlette.applications import Starlette
@@ -80,7 +80,7 @@ class Server:
             "lab": lambda *_: self._lab(),
             "diagnose": lambda *_: self._diagnosis(),
             "file": lambda *_: self._file(),
-            "map": lambda *_: {"map": memory_map(self.desk.index, self.desk.explorer.traces[0].question)},
+            "map": lambda *_: self._map(),
             "log": self._log,
             "report": self._report,
         }
@@ -237,6 +237,12 @@ class Server:
         side = SIDES[explorer.failed]
         fixes = [button for one in found.fixes if (button := fix_button(one, found.prices, side))]
         return {"html": framed(html_of(found.page())), "fixes": fixes}
+
+    def _map(self) -> dict[str, Any]:
+        """The map of the index in which the left system is searched."""
+        explorer = self.desk.explorer
+        index = cast("OpenIndex", explorer.searched_in[0])
+        return {"map": memory_map(index, explorer.traces[0].question)}
 
     def _file(self) -> dict[str, Any]:
         explorer = self.desk.explorer
