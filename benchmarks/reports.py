@@ -23,6 +23,7 @@ from typing import Any
 
 import yaml
 
+from workbench_plugins.reproduce.questions import OFFERED
 from workbench_plugins.reproduce.reading import read_report
 from workbench_plugins.reproduce.verdicts import Verdict, verdict_of
 
@@ -83,7 +84,7 @@ def once(folder: Path) -> list[Labelled]:
     labels: dict[str, Any] = yaml.safe_load(ONCE.read_text(encoding="utf-8"))
     files = {name: folder / f"{one['file']}.md" for name, one in labels.items()}
     return [
-        _labelled(name, labels[name], file.read_text(encoding="utf-8"), True)
+        _labelled(name, labels[name], file.read_text(encoding="utf-8"), not labels[name].get("open"))
         for name, file in files.items()
         if file.exists()
     ]
@@ -133,6 +134,8 @@ def figures(reports: Sequence[Labelled], verdicts: Sequence[Verdict]) -> Iterato
     ]
     invented = sum(bool(one.report.of("question")) for one in none)
     yield f"  the first question is true in {found} of {len(asked)} that have one"
+    offered = sum(not set(_offered(each)).isdisjoint(one.facts["question"]) for one, each in asked)
+    yield f"  it is the first one, or one of the {OFFERED} that are offered, in {offered} of {len(asked)}"
     yield f"  a question is invented in {invented} of {len(none)} that have none"
     pairs = list(zip(reports, verdicts, strict=True))
     right = sum(verdict.kind in RIGHT[one.kind] for one, verdict in pairs)
@@ -141,6 +144,12 @@ def figures(reports: Sequence[Labelled], verdicts: Sequence[Verdict]) -> Iterato
     yield f"  {dict(Counter((one.kind, verdict.kind) for one, verdict in pairs))}"
     clicks = [_clicks(one, verdict) for one, verdict in pairs]
     yield f"  corrections that a person needs for the facts: median {median(clicks):g}, most {max(clicks)}"
+
+
+def _offered(verdict: Verdict) -> list[str]:
+    """The first question, or what is offered where none was read."""
+    report = verdict.report
+    return [one.value for one in (report.of("question")[:1] or report.offered)]
 
 
 def _said(verdict: Verdict, kind: str) -> set[str]:

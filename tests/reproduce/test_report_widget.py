@@ -152,6 +152,8 @@ def test_a_report_is_pasted_marked_and_corrected_on_the_page_of_explore(tmp_path
             mark.click()
             mark.wait_for(state="detached")
             below.get_by_text("Which words exactly").wait_for()
+            below.get_by_role("button", name="the red kettle").click()
+            mark.filter(has_text="the red kettle").wait_for()
             page.evaluate(SELECT, "red kettle")
             below.get_by_role("button", name="question that fails").click()
             mark.filter(has_text="red kettle").wait_for()
@@ -176,6 +178,15 @@ def test_a_report_is_pasted_marked_and_corrected_on_the_page_of_explore(tmp_path
         finally:
             serving.should_exit = True
             thread.join()
+
+
+def test_what_may_be_the_question_is_offered_and_one_press_takes_it() -> None:
+    text = '# Odd results\nPeople get odd pages, for example "coding blocs".\n'
+    reader = ReportReader(text)
+    (offer,) = reader.data["offered"]
+    assert offer == {"start": text.index("coding"), "end": text.index('".\n'), "value": "coding blocs"}
+    reader.pressed({"add": {"kind": "question", "name": "", "start": offer["start"], "end": offer["end"]}})
+    assert (reader.report.value("question"), reader.data["offered"]) == ("coding blocs", [])
 
 
 def test_the_page_shows_what_a_verdict_rests_on() -> None:

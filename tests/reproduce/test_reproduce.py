@@ -226,6 +226,43 @@ def test_a_word_on_speed_an_error_or_a_sum_decides_only_where_it_is_the_report(t
     assert verdict_of(read_report(text)).kind == kind
 
 
+@pytest.mark.parametrize(
+    ("line", "question"),
+    [
+        ("When a package is searched for, say “sinon”, it is not in the list.", "sinon"),
+        ("If a user searches for tree, they only see results for tree.", "tree"),
+        ("I searched for transmissometer expecting to find the guide, and did not.", "transmissometer"),
+        ("Lorsque je cherche eure, j'ai l'article « Lyon » d'abord.", "eure"),
+        ("Searching for immunity", "immunity"),
+    ],
+)
+def test_words_without_marks_or_after_other_words_are_the_question(line: str, question: str) -> None:
+    assert read_report(f"# Wrong notes\n{line}\n").value("question") == question
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "When I search for a word that is in a note, nothing comes.",
+        "Searching for terms with apostrophes fails.",
+        "I have searched for existing issues, and found none.",
+        "Type some text that should be found; nothing is.",
+        'The assistant answers with a denial, e.g. "the article does not say".',
+    ],
+)
+def test_words_that_stand_for_a_question_are_none(line: str) -> None:
+    assert read_report(f"# Wrong notes\n{line}\n").of("question") == []
+
+
+def test_what_may_be_the_question_is_offered_as_an_option(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "r.md"
+    file.write_text('# Odd results\nPeople get odd pages, for example "coding blocs".\n', encoding="utf-8")
+    offered = run("reproduce", str(file))
+    assert "Was one of these the question?" in offered.out
+    assert "--question 'coding blocs'" in offered.out
+    assert "Was one of these" not in run("reproduce", str(file), "--question", "coding blocs").out
+
+
 def test_two_sentences_below_a_heading_are_no_question() -> None:
     text = "# Retrieval\n## Question\nNothing sets the breadth. Is the right item among the candidates?\n"
     assert read_report(text).of("question") == []

@@ -164,7 +164,7 @@ def _fact(one: Fact) -> dict[str, Any]:
 def reply(verdict: Verdict, file: str, details: bool = False) -> list[Part]:
     """The verdict, what it rests on, and the next step; with `details`, each fact on a line of its own."""
     report = verdict.report
-    perhaps = [one for one in report.candidates if not report.of(one.kind)]
+    perhaps = [one for one in report.candidates if one.kind != "question" and not report.of(one.kind)]
     rests = [*verdict.more, *_by_kind(report.facts, file)]
     rests += [_line(one, file, "perhaps ") for one in perhaps]
     if details:
@@ -182,6 +182,12 @@ def reply(verdict: Verdict, file: str, details: bool = False) -> list[Part]:
             "",
             "Next, find out, or ask whoever reported it:",
             *(Code(f"> {one_line(one)}") for one in verdict.ask),
+        ]
+    if report.offered:
+        parts += [
+            "",
+            "Was one of these the question? Then add it to the command:",
+            *(Code(f"--question {shlex.quote(one_line(one.value))}") for one in report.offered),
         ]
     wrong = (
         "If you know it, or something was misread" if verdict.kind == NEEDS else "If something was misread"

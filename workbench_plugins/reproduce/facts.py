@@ -104,6 +104,12 @@ class Report:
         """The settings by their names."""
         return {one.name: one.value for one in reversed(self.of("setting"))}
 
+    @property
+    def offered(self) -> list[Fact]:
+        """What may be the question, the likeliest first, where none was read."""
+        asked = self.of("question") or self.of("question that works")
+        return [] if asked else [one for one in self.candidates if one.kind == "question"]
+
     def with_given(
         self, *facts: Fact, notes: tuple[CaseNote, ...] = (), system: System | None = None
     ) -> Report:

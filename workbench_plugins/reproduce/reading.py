@@ -21,8 +21,9 @@ from workbench_plugins.cases.model import CaseNote
 from workbench_plugins.reproduce.facts import Fact, Report, System
 from workbench_plugins.reproduce.pasted import Line, lines_of
 from workbench_plugins.reproduce.places import LONGEST_ANSWER, PATH, aside, fact
-from workbench_plugins.reproduce.questions import FOLLOWING, MARKS, MOST_OF_A_KIND, questions_of
+from workbench_plugins.reproduce.questions import FOLLOWING, MOST_OF_A_KIND, questions_of
 from workbench_plugins.reproduce.report_patterns import WORDS, form, pattern
+from workbench_plugins.reproduce.spans import MARKS
 from workbench_plugins.reproduce.verdict_facts import Scored, results_of
 
 MOST_NOTES = 40

@@ -129,6 +129,9 @@ class ReportState(State):
                 {"line": one.line, "source": one.source, "label": _label(one), "value": self._value(one)}
                 for one in self.report.facts
             ],
+            "offered": [
+                {"start": one.start, "end": one.end, "value": self._value(one)} for one in self.report.offered
+            ],
             "choices": CHOICES,
             "happened": [["", "not said"], *map(list, HAPPENED.items())],
             "systems": self.options["system"],

@@ -44,16 +44,20 @@ function reportReader(data, model, el) {
     notes: textBox("notes", (notes) => change({ notes }), [], { rows: 3, placeholder: "=== memory/tea.md\nThe text of the note." }),
   });
   const more = h("div", {});
+  const perhaps = h("p", { class: "wb-kinds" });
   const asking = h("p", {}, "Find out, or ask whoever reported it:");
   function draw(next) {
     data = next;
     text.replaceChildren(...data.pieces.map(piece));
     more.replaceChildren(...data.verdict.more.map((one) => h("p", {}, one)));
+    perhaps.hidden = !data.offered.length;
+    const offers = data.offered.map(({ start, end, value }) => h("button", { onclick: () => send({ add: { kind: "question", name: "", start, end } }) }, value));
+    perhaps.replaceChildren("Was one of these the question?", ...offers);
     asking.hidden = !data.verdict.ask.length;
     ask.replaceChildren(...data.verdict.ask.map((one) => h("li", {}, one)));
     facts.replaceChildren(...data.facts.map((one, place) => h("li", {}, h("small", {}, `${one.line ? `line ${one.line}` : one.source}, ${one.label} `), one.value, " ", h("button", { "aria-label": `take away: ${one.label}`, onclick: () => send({ reject: place }) }, "×"))));
   }
-  const side = h("div", {}, more, asking, ask, h("p", {}, "Select text in the report, and say what it is:"), h("div", { class: "wb-kinds" }, ...kinds), facts);
+  const side = h("div", {}, more, perhaps, asking, ask, h("p", {}, "Select text in the report, and say what it is:"), h("div", { class: "wb-kinds" }, ...kinds), facts);
   panel(data, model, el, "report", { controls, body: [h("div", { class: "wb-two" }, text, side)], draw, tables: () => [data.table], code: () => data.code });
 }
 
