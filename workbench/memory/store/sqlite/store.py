@@ -421,9 +421,10 @@ class Store(IndexStore):
     def nearest(self, query: Vector, limit: int, alone: bool = False) -> Hits | None:
         """With `alone`, the nearest chunks of those that vec0 proposes, if it surely proposes all of them."""
         most = limit + SPARE
-        stored = self.db.execute("SELECT count(*) FROM chunks_vec_rowids").get
-        can_be_sure = alone and limit > 0 and most <= LARGEST_KNN and most < stored == self.size
-        if not can_be_sure or stored < LEAST_FOR_VEC0 or query.size != self.settings.dimensions:
+        if not alone or not SPARE < most <= LARGEST_KNN or query.size != self.settings.dimensions:
+            return None
+        stored = self.db.execute("SELECT count(*) FROM chunks_vec_rowids").get  # which reads all of the table
+        if stored < LEAST_FOR_VEC0 or not most < stored == self.size:
             return None
         proposed: list[Any] = self.db.execute(
             NEAREST_SQL, (query.astype(np.float32).tobytes(), most)
