@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,12 +32,14 @@ LEAST_BYTES = 16_000_000
 BARE_WORD = re.compile(r"[A-Za-z0-9_\x80-\U0010ffff]+")
 """A text that FTS5 reads as one phrase without quotes, unless it is an operator."""
 OPERATORS = {"AND", "OR", "NOT", "NEAR"}
-COMMON_SHARE = 0.2
+COMMON_SHARE = 0.5
 """A phrase that so large a share of the chunks contains has its weights in a column of all chunks, too."""
 OFFSET_BITS = 24
 """An offset in a chunk has fewer bits."""
 
-Ordinals = NDArray[np.intp]
+Ordinals = NDArray[np.integer[Any]]
+Counts = NDArray[np.integer[Any]]
+"""In as few bytes as hold the largest: to keep a new page of memory takes as long as to fill it."""
 
 
 class NoPostingsError(Exception):
@@ -64,7 +66,7 @@ class Having(NamedTuple):
     """The rows that contain a phrase, ascending, and how often each does."""
 
     rows: Rows
-    counts: NDArray[np.int32]
+    counts: Counts
 
 
 class PostingsSource(ABC):
@@ -91,7 +93,7 @@ class Postings(NamedTuple):
     """The chunks that contain a phrase, as ascending numbers in the list of rows, and how often each does."""
 
     ordinals: Ordinals
-    counts: NDArray[np.int32]
+    counts: Counts
     weights: Floats
     """The phrase's part of each chunk's BM25 score, with FTS5's k1 and b."""
     column: Floats | None = None
@@ -147,7 +149,7 @@ class Collection:
     def _ordinals(self) -> Ordinals:
         """The place of each row in the list of rows, by the row; -1 for rows that are not there."""
         rows = self.sizes.rows
-        ordinals = np.full(int(rows[-1]) + 1 if rows.size else 0, -1, np.intp)
+        ordinals = np.full(int(rows[-1]) + 1 if rows.size else 0, -1, np.int32)
         ordinals[rows] = np.arange(rows.size)
         return ordinals
 
@@ -156,7 +158,7 @@ class Collection:
         rows, counts = having
         if rows.size and not 0 <= rows[-1] < self._ordinals.size:
             raise NoPostingsError(WITHOUT_LENGTH)
-        ordinals = self._ordinals[rows]
+        ordinals = self._ordinals.take(rows)
         if ordinals.size and ordinals.min() < 0:
             raise NoPostingsError(WITHOUT_LENGTH)
         weights = self.weights(ordinals, counts, self._fts5_norms, K1)
@@ -166,10 +168,10 @@ class Collection:
         column[ordinals] = weights
         return Postings(ordinals, counts, weights, column)
 
-    def weights(self, ordinals: Ordinals, counts: NDArray[np.int32], norms: Floats, k1: float) -> Floats:
+    def weights(self, ordinals: Ordinals, counts: Counts, norms: Floats, k1: float) -> Floats:
         """The part of each posting in its chunk's score: idf × count × (k1 + 1) / (count + norm)."""
         weights: Floats = counts.astype(float)
-        divisors = norms[ordinals]
+        divisors = norms.take(ordinals)
         divisors += weights
         weights *= k1 + 1.0
         weights /= divisors

@@ -6,8 +6,8 @@ since. They count while they are of the present generation of the index. For all
 times, FTS5 is asked.
 
 The rows of a word are a bit for each row of its part, or 16 bits for each row of the word, whichever is
-shorter. Its counts are a bit for each of these rows, which says whether the word stands there more than once,
-and then these numbers.
+shorter. Its counts are a byte for each of these rows, or four for a word that stands 256 times in one of them;
+nothing if it stands once in each.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.memory.store.postings import Having, NoPostingsError
+from workbench.memory.store.postings import Counts, Having, NoPostingsError
 from workbench.records import Rows
 
 TABLES = {
     "word_rows": "CREATE TABLE word_rows (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID",
     "word_lists": (
         "CREATE TABLE word_lists (part INTEGER, term TEXT, chunks INTEGER, rows BLOB, counts BLOB, "
-        "PRIMARY KEY (part, term)) WITHOUT ROWID"
+        "PRIMARY KEY (part, term))"
     ),
 }
+"""With WITHOUT ROWID, lists would lie on the inner pages of the tree, too: a word would take twice the pages."""
 FIRST, SECOND = 0, 1
 ROWS, TEXTS, GONE, RECENT = "rows", "texts", "gone", "recent"
 """In `word_rows`: rows and texts of the first part, those of them that are gone, and rows of the second."""
@@ -61,17 +62,16 @@ def packed(having: Having, size: int) -> tuple[int, bytes, bytes]:
     else:
         in_block = np.bincount(rows >> BLOCK_BITS, minlength=_blocks(size)).astype(np.uint32)
         first = in_block.tobytes() + rows.astype(np.uint16).tobytes()  # the lower bits alone
-    several = counts > 1
-    if not several.any():
-        return rows.size, first, b""
-    kind = np.uint8 if counts.max() < 256 else np.uint32
-    return rows.size, first, np.packbits(several).tobytes() + counts[several].astype(kind).tobytes()
+    most = counts.max(initial=1)
+    second = b"" if most == 1 else counts.astype(np.uint8 if most < 256 else np.uint32).tobytes()
+    return rows.size, first, second
 
 
 def unpacked(chunks: int, rows: bytes, counts: bytes, size: int) -> Having:
     """The rows and counts of a list. Raises ValueError for blobs that do not fit together."""
     if _has_bits(chunks, size):
-        found = _true_places(np.frombuffer(rows, np.uint8), size)
+        bits = np.unpackbits(np.frombuffer(rows, np.uint8), count=size)
+        found = np.flatnonzero(bits.view(bool))  # in a quarter of the time that numbers take
     else:
         blocks = _blocks(size)
         in_block = np.frombuffer(rows, np.uint32, blocks)
@@ -79,20 +79,11 @@ def unpacked(chunks: int, rows: bytes, counts: bytes, size: int) -> Having:
         found = np.repeat(np.arange(blocks) << BLOCK_BITS, in_block) + lower.astype(np.intp)
         if (found[1:] <= found[:-1]).any() or found[-1] >= size:
             raise ValueError(WRONG_LISTS)
-    often = np.ones(chunks, np.int32)
-    if counts:
-        bits = np.frombuffer(counts, np.uint8, (chunks + 7) // 8)
-        several = _true_places(bits, chunks)
-        left = counts[bits.size :]
-        often[several] = np.frombuffer(left, np.uint8 if len(left) == several.size else np.uint32)
-    if found.size != chunks:
+    kind = np.uint8 if len(counts) == chunks else np.uint32
+    often: Counts = np.frombuffer(counts, kind) if counts else np.ones(chunks, kind)
+    if not found.size == often.size == chunks:
         raise ValueError(WRONG_LISTS)
     return Having(found, often)
-
-
-def _true_places(bits: NDArray[np.uint8], count: int) -> Rows:
-    """The places of ones among so many bits. NumPy finds them in a quarter of the time among truth values."""
-    return np.flatnonzero(np.unpackbits(bits, count=count).view(bool))
 
 
 def _has_bits(chunks: int, size: int) -> bool:
