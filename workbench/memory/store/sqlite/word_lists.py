@@ -6,8 +6,8 @@ since. They count while they are of the present generation of the index. For all
 times, FTS5 is asked.
 
 The rows of a word are a bit for each row of its part, or 16 bits for each row of the word, whichever is
-shorter. Its counts are a byte for each of these rows, or four for a word that stands 256 times in one of them;
-nothing if it stands once in each.
+shorter. Its counts are a byte for each of these rows, or four if one of them is above 255, or nothing if all
+are 1.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TABLES = {
         "PRIMARY KEY (part, term))"
     ),
 }
-"""With WITHOUT ROWID, lists would lie on the inner pages of the tree, too: a word would take twice the pages."""
+"""WITHOUT ROWID would put lists on inner pages of the tree, too, and a word would take twice the pages."""
 FIRST, SECOND = 0, 1
 ROWS, TEXTS, GONE, RECENT = "rows", "texts", "gone", "recent"
 """In `word_rows`: rows and texts of the first part, those of them that are gone, and rows of the second."""
