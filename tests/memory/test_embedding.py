@@ -76,6 +76,30 @@ def test_windows_join_to_the_text_and_each_is_read_whole(model: LocalEmbedder) -
     assert max(word_pieces([piece for pieces in cut for piece in pieces], model)) <= model.window
 
 
+IMAGE = "QUJD/EVG" * 40
+WORDS = "The pump is in the shed. "
+
+
+def test_data_without_a_blank_are_left_out_and_the_share_says_so(model: LocalEmbedder) -> None:
+    texts = [f"{WORDS}{IMAGE} It is new.", f"{WORDS} It is new.", IMAGE, WORDS, f"{WORDS}{'ab/' * 80}"]
+    found = model.embed(texts, "passage")
+    assert (found.vectors[0] == model.embed([f"{WORDS} It is new."], "passage").vectors[0]).all()
+    whole, left = word_pieces(texts[:2], model)
+    assert found.read_share[0] == pytest.approx(left / whole)
+    assert found.read_share[2] < 0.01
+    assert found.vectors[2].any()  # a chunk of data alone has a vector, too
+    assert found.read_share[[1, 3, 4]].tolist() == [1, 1, 1]
+    assert (model.read_shares(texts) == found.read_share).all()
+
+
+def test_what_a_release_reads_is_not_changed(model: LocalEmbedder) -> None:
+    text = f"{IMAGE} {WORDS}"
+    whole = model.engine.vectors([text], "passage", 1)[0]
+    released, ours = (one.embed([text], "passage").vectors[0] for one in (model.read_as(Truncated()), model))
+    assert released @ whole == pytest.approx(1, abs=1e-5)
+    assert ours @ whole < 0.9
+
+
 @pytest.mark.parametrize("word", ["tea", "falsifiability", "antidisestablishmentarianism"])
 def test_a_text_that_just_fills_its_windows_is_read_whole(word: str, model: LocalEmbedder) -> None:
     (per_word,) = word_pieces([word], model)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.memory.embedding.data_runs import has_runs
 from workbench.memory.embedding.local import Embedder
 
 SAME_VECTOR = 0.98
@@ -19,7 +20,9 @@ def cosines_again(
     """The cosine of each stored unit vector with that of its passage embedded again: shape (n,).
 
     `stored` has the shape (n, dimensions of the model). NaN stands for a text that has no vector, as a toy
-    model gives for words that it does not know.
+    model gives for words that it does not know. It also stands for a text with long runs of data, which an
+    older workbench embedded, too.
     """
     fresh = embedder.embed(texts, "passage").vectors
-    return np.where(fresh.any(axis=1), np.einsum("ij,ij->i", stored, fresh), np.float32(np.nan))
+    surely = fresh.any(axis=1) & np.array([not has_runs(text) for text in texts], bool)
+    return np.where(surely, np.einsum("ij,ij->i", stored, fresh), np.float32(np.nan))

@@ -18,6 +18,7 @@ from workbench.errors import InputError, WorkbenchError
 from workbench.measure.blame import Reruns
 from workbench.memory.choices import extra_paths_of
 from workbench.memory.data_files import load_data
+from workbench.memory.embedding.data_runs import has_runs
 from workbench.memory.embedding.local import LocalEmbedder, Windowed
 from workbench.memory.files import FileLocation, open_below
 from workbench.memory.index import MemoryIndex, OpenIndex
@@ -386,7 +387,9 @@ def _of_vectors(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     cosine, most = 1 - float(near.raw[rank - 1]), 1 - float(near.raw.min())
     if most > LARGEST_COSINE:
         yield of_kind("long", f"the vector leg gives a similarity of {most:.2f}, and a cosine is at most 1")
-    elif rank > NEAR_ITSELF or (cosine < SAME_TEXT and chunk.read_share == 1):
+    elif rank > NEAR_ITSELF or (
+        cosine < SAME_TEXT and chunk.read_share == 1 and not has_runs(chunk.text)
+    ):  # an older workbench embedded data, too
         evidence = (
             f"{chunk.location}: embedded again, its cosine with its stored vector is {cosine:.3f}, "
             f"and {rank - 1} other chunks are nearer"
@@ -418,7 +421,7 @@ def _half_read(runs: Reruns, index: Index, goal: Goal, best: int) -> Iterator[Ca
     if asked is not None and whole and found_with(runs, index, goal, whole):
         chunk = part[max(whole, key=lambda row: float(asked @ whole[row]))]
         yield _half("read in part", chunk, "with all of it")
-    elif best in part:
+    elif best in part and not has_runs(part[best].text):  # of which not the end alone is unread
         chunk = part[best]
         unread = chunk.text[int(len(chunk.text) * chunk.read_share) :]
         if unread.strip() and found_with(runs, index, goal, {best: index.embed(unread)}):

@@ -21,13 +21,14 @@ from numpy.typing import NDArray
 
 from workbench.contracts import Index
 from workbench.errors import StorageError
+from workbench.memory.embedding.data_runs import has_runs
 from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.store.scan import Scan
 from workbench.progress import progress
 from workbench.records import Chunk, Rows
 from workbench_plugins.recommended.keywords import StemIndex, StemTable
 from workbench_plugins.recommended.passage_file import PassageFile
-from workbench_plugins.recommended.passage_windows import RUN, Window, lines_of, outline, windows_of
+from workbench_plugins.recommended.passage_windows import Window, lines_of, outline, windows_of
 from workbench_plugins.recommended.shipped_vectors import words_of
 from workbench_plugins.recommended.words import (
     AskedWords,
@@ -269,7 +270,7 @@ class IndexedFile:
     @property
     def has_runs(self) -> bool:
         """Whether it has long runs of characters without a blank, which the model does not read."""
-        return any(RUN.search(chunk.text) for chunk in self.chunks)
+        return any(has_runs(chunk.text) for chunk in self.chunks)
 
     @property
     def title(self) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import PurePosixPath
 
+from workbench.memory.embedding.data_runs import without_runs
 from workbench.records import Chunk
 
 HEADING = re.compile(r"(#{1,6})\s+(.+?)\s*#*\s*$")
@@ -28,10 +29,6 @@ MOST_PIECES = 48
 SPOKEN = 0.5
 """A file is a transcript if at least this share of its lines, without blanks and headings, has a speaker."""
 MOST_SPEAKERS = 8
-
-RUN = re.compile(r"[!-~]{257,}|^(?:[A-Za-z0-9+/=]{60,}\r?\n){3,}[A-Za-z0-9+/=]*$", re.MULTILINE)
-"""More than 256 characters of ASCII without a blank are data, such as an image in base64, and no words.
-So are three lines or more of at least 60 characters of base64, with the line after them."""
 
 Counter = Callable[[Sequence[str]], list[int]]
 """Counts the word pieces of texts."""
@@ -119,7 +116,7 @@ def windows_of(chunks: Sequence[Chunk], path: str, count: Counter, room: int) ->
     about = outline(path, chunks)
     found: list[Window] = []
     for row, chunk in enumerate(chunks):
-        pieces = _pieces(RUN.sub(_its_lines, chunk.text), count, room - MOST_PIECES)
+        pieces = _pieces(without_runs(chunk.text), count, room - MOST_PIECES)
         lengths = count([text for text, _ in pieces])
         for group in _balanced(lengths, room - MOST_PIECES):
             text = "\n".join(pieces[number][0] for number in group).strip("\n")
@@ -127,11 +124,6 @@ def windows_of(chunks: Sequence[Chunk], path: str, count: Counter, room: int) ->
             if text.strip():
                 found.append(Window(row, about.header(line), text, line))
     return found
-
-
-def _its_lines(run: re.Match[str]) -> str:
-    """The line breaks of a run, so that what follows keeps its line."""
-    return "\n" * run[0].count("\n")
 
 
 def _pieces(text: str, count: Counter, room: int) -> list[tuple[str, int]]:

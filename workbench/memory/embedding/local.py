@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import InputError, ProviderError
+from workbench.memory.embedding.data_runs import without_runs
 from workbench.memory.embedding.digests import file_digest
 from workbench.memory.embedding.engines import (
     BACKENDS,
@@ -86,10 +87,15 @@ class Embedder(Protocol):
 
 
 class Reading(Protocol):
-    """How a text that is longer than the model's window is read: its pieces, and the share that is read."""
+    """How a text is read: what the model is given of it, in which pieces, and which share of them is read.
+
+    `pieces` and `share` are asked about what is given.
+    """
 
     @property
     def name(self) -> str: ...
+
+    def given(self, text: str) -> str: ...
 
     def pieces(self, text: str, offsets: Sequence[tuple[int, int]], window: int) -> list[str]: ...
 
@@ -101,6 +107,9 @@ class Truncated:
     """Reads only the first window, as sentence-transformers does by default."""
 
     name: str = "truncated"
+
+    def given(self, text: str) -> str:
+        return text
 
     def pieces(self, text: str, offsets: Sequence[tuple[int, int]], window: int) -> list[str]:
         return [text]
@@ -115,9 +124,15 @@ class Windowed:
 
     The windows' unit vectors are averaged, weighted by the windows' lengths in characters, and the mean
     is scaled to length 1: one vector per chunk, as the model's own mean pooling gives one per window.
+
+    Long runs without a blank are left out: a model takes minutes for an image in base64, and learns nothing.
     """
 
     name: str = "windowed"
+
+    def given(self, text: str) -> str:
+        left = without_runs(text)
+        return left if left or not text else " "  # nothing at all would have a vector of zeros
 
     def pieces(self, text: str, offsets: Sequence[tuple[int, int]], window: int) -> list[str]:
         if len(offsets) <= window:
@@ -338,21 +353,31 @@ class LocalEmbedder:
         if not texts:
             return Embedded(np.empty((0, self.dimensions), np.float32), np.empty(0))
         with self.alone():
-            offsets, window = self.offsets(texts), self.window
+            given, window = [self.reading.given(text) for text in texts], self.window
+            offsets = self.offsets(given)
             pieces = [
-                self.reading.pieces(text, spans, window) for text, spans in zip(texts, offsets, strict=True)
+                self.reading.pieces(text, spans, window) for text, spans in zip(given, offsets, strict=True)
             ]
             flat = [piece for several in pieces for piece in several]
             vectors = self.engine.vectors(flat, role, self.batch_size)
-        return Embedded(mean_vectors(vectors, pieces), self._shares(offsets))
+            shares = self._shares(texts, given, offsets)
+        return Embedded(mean_vectors(vectors, pieces), shares)
 
     def read_shares(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """The share of each text's word pieces that `embed` reads."""
         with self.alone():
-            return self._shares(self.offsets(texts))
+            given = [self.reading.given(text) for text in texts]
+            return self._shares(texts, given, self.offsets(given))
 
-    def _shares(self, offsets: Sequence[Sequence[tuple[int, int]]]) -> NDArray[np.float64]:
-        return np.array([self.reading.share(len(spans), self.window) for spans in offsets])
+    def _shares(
+        self, texts: Sequence[str], given: Sequence[str], offsets: Sequence[Sequence[tuple[int, int]]]
+    ) -> NDArray[np.float64]:
+        shares = np.array([self.reading.share(len(spans), self.window) for spans in offsets])
+        for number, text in enumerate(texts):
+            if given[number] != text:
+                (whole,) = self.offsets([text])
+                shares[number] *= len(offsets[number]) / len(whole)
+        return shares
 
     def offsets(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """For each text, where each of its word pieces begins and ends, in characters."""
