@@ -35,9 +35,11 @@ def test_every_index_is_listed_with_size_age_and_folder(run: Run, home: Path, tm
     assert (lost["folder"], lost["gone"]) == (str(tmp_path / "lost"), True)
     assert kept["bytes"] >= default_index_path(tmp_path / "kept").stat().st_size
     assert 0 <= kept["age_seconds"] < 600
-    shown = run("index", "--list").out
-    assert kept["name"] in shown
-    assert shown.count("gone") == 1
+    first, *shown = run("index", "--list").out.splitlines()
+    assert first.startswith("Indexes: 2 in ")
+    assert "1 of memories that are gone" in first
+    assert sum(line.startswith(f"{kept['name']}  ") for line in shown) == 1
+    assert sum(line.endswith("the memory's folder is gone") for line in shown) == 1
 
 
 def test_an_index_whose_memory_is_gone_is_removed_on_request(run: Run, home: Path, tmp_path: Path) -> None:

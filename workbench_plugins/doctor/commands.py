@@ -37,7 +37,7 @@ from workbench.memory.store.sqlite.database import libraries
 from workbench.memory.store.sqlite.location import alone
 from workbench.memory.store.sqlite.store import Store
 from workbench.safe_text import counted
-from workbench.tables import Block, Column, Part, Table, hanging, numbers
+from workbench.tables import Block, Column, Part, Table, hanging
 from workbench_plugins.doctor.faults import facts, faults
 from workbench_plugins.doctor.store_snapshot import StoreSnapshot, is_store, read_store
 
@@ -80,7 +80,7 @@ def remove_and_list(names: Iterable[str], with_gone: bool, as_json: bool) -> Non
     for name in dict.fromkeys([*names, *gone]):
         print_error(f"removed {name}: {remove_index(name) / 1e6:.1f} MB")
     left = known_indexes()
-    print_output([index_data(one) for one in left] if as_json else indexes_table(left), as_json)
+    print_output([index_data(one) for one in left] if as_json else indexes_view(left), as_json)
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ def examine(memory: str | os.PathLike[str], index_path: Path | None = None) -> l
         "torch": lambda: _installed("torch"),
         "sentence-transformers": lambda: _installed("sentence-transformers"),
         "JupyterLab": lambda: _installed("jupyterlab"),
-        "indexes": _indexes,
+        "indexes": lambda: _summary(known_indexes()),
         "index": lambda: _memory(memory, index_path),
     }
     return [_look(what, look) for what, look in checks.items()]
@@ -225,8 +225,8 @@ def _sentences(*said: str) -> str:
     return ". ".join(one.removesuffix(".") for one in said)
 
 
-def _indexes() -> str:
-    known = known_indexes()
+def _summary(known: Sequence[IndexInfo]) -> str:
+    """How many indexes there are and how large they are, and what removes those of no memory."""
     gone = [one for one in known if one.gone]
     description = f"{len(known)} in {index_home()}, {total_size(known) / 1e6:.0f} MB"
     if not gone:
@@ -327,13 +327,13 @@ def total_size(indexes: Sequence[IndexInfo]) -> int:
     return sum(one.size for one in indexes)
 
 
-def indexes_table(indexes: Sequence[IndexInfo]) -> Table:
-    """One line per index: its name, the memory's folder, size, age and state."""
-    rows = [
-        (one.name, one.folder or "not known", f"{one.size / 1e6:.1f} MB", age_text(one.age), state(one))
-        for one in indexes
-    ]
-    return Table("", ["index", "memory", *numbers("size", "changed"), "state"], rows)
+def indexes_view(indexes: Sequence[IndexInfo]) -> list[Part]:
+    """How many there are, and for each its name, size, age and state, and below it the memory's folder."""
+    parts: list[Part] = [Block(f"Indexes: {_summary(indexes)}", style="bold")]
+    for one in indexes:
+        parts.append(f"{one.name}  {one.size / 1e6:.1f} MB, {age_text(one.age)}, {state(one)}")
+        parts.append(hanging(f"  {one.folder or 'the folder is not known'}"))
+    return parts
 
 
 def state(one: IndexInfo) -> str:
