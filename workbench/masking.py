@@ -13,7 +13,7 @@ import os
 import re
 import sys
 from bisect import bisect
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from html import unescape
 from itertools import pairwise
@@ -27,6 +27,8 @@ SECRET_NAME = re.compile(
     re.IGNORECASE,
 )
 """Names of settings whose values are secret."""
+WORD_OF_SECRET = re.compile(r"\w{6,}")
+"""Shorter words of a secret are too likely to be ordinary ones."""
 SHORTEST_OWN = 12
 """Shorter values of environment variables are too likely to be ordinary words."""
 
@@ -221,6 +223,19 @@ def masked(text: str) -> str:
         parts += [text[end:first], MASK]
         end = last
     return "".join([*parts, text[end:]])
+
+
+def masking_of(questions: Iterable[str]) -> Callable[[str], str]:
+    """A function that masks a text, and in it the words of the secrets of these questions.
+
+    The words of a question stand alone in what a search says of it, where no form of a secret is left.
+    """
+    secrets = (text[begin:end] for text in questions for begin, end in secret_spans(text))
+    words = {word for one in secrets for word in WORD_OF_SECRET.findall(one)}
+    if not words:
+        return masked
+    known = re.compile("|".join(map(re.escape, sorted(words, key=len, reverse=True))), re.IGNORECASE)
+    return lambda text: known.sub(MASK, masked(text))
 
 
 def secret_spans(text: str) -> list[Span]:

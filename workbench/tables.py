@@ -8,14 +8,14 @@ characters become visible, this process's own keys become an ellipsis, and HTML 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from workbench.errors import InputError, install_extra
-from workbench.masking import without_own_keys
+from workbench.masking import masked, without_own_keys
 from workbench.safe_text import one_line, visible
 
 ABSENT = "–"
@@ -148,6 +148,36 @@ def numbers(*names: str) -> list[Column]:
 def tidy(types: Types, rows: Iterable[Sequence[Any]]) -> Table:
     """A table for pandas: one row for each observation. An absent value is None or NaN, never a word."""
     return Table("", [Column(name, type_) for name, type_ in types.items()], list(rows))
+
+
+def masked_parts(parts: Iterable[Part], mask: Callable[[str], str] = masked) -> list[Part]:
+    """The parts with an ellipsis in place of each secret, for texts that somebody else has written."""
+    return [_masked_part(one, mask) for one in parts]
+
+
+def masked_table(table: Table, mask: Callable[[str], str] = masked) -> Table:
+    """The table with an ellipsis in place of each secret in its texts."""
+    rows = [[mask(one) if isinstance(one, str) else one for one in row] for row in table.rows]
+    return replace(table, caption=mask(table.caption), rows=rows)
+
+
+def _masked_part(part: Part, mask: Callable[[str], str]) -> Part:
+    match part:
+        case str():
+            return mask(part)
+        case Excerpt(text) if (hidden := mask(text)) != text:
+            return part._replace(text=hidden, marks=(), whole=0)
+        case Line() | Block() | Code():
+            return part._replace(text=mask(part.text))
+        case Table():
+            return masked_table(part, mask)
+        case Fold(summary, inside):
+            return Fold(mask(summary), masked_parts(inside, mask))
+        case Note():
+            return Note(*map(mask, part))
+        case Picture(label, groups):
+            return Picture(mask(label), [[Box(*map(mask, box)) for box in group] for group in groups])
+    return part
 
 
 def hanging(line: str) -> Part:

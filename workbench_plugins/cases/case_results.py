@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
+from workbench.masking import masking_of
 from workbench.records import Shown, Trace
 from workbench.retrieval.explain import Explanation
 from workbench.retrieval.pipeline import Pipeline
 from workbench.safe_text import counted
-from workbench.tables import Line, Part, Table
-from workbench_plugins.cases.model import Case, CaseQuestion, Observed, environment
+from workbench.tables import Line, Part, Table, masked_parts
+from workbench_plugins.cases.model import Case, CaseQuestion, Observed, environment, without_secrets
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,7 +57,10 @@ class Answered(Shown):
         return all(not old or old == getattr(self.observed, name) for name, old in then.items())
 
     def view(self) -> list[Part]:
-        """The verdict, why the file that decides was returned or not, and an observation that differs."""
+        """The verdict, why the file that decides was returned or not, and an observation that differs.
+
+        A case is often somebody else's, so what is shown of it shows no secret.
+        """
         parts: list[Part] = [Line(f"{'HOLDS' if self.holds else 'FAILS'}: {self.description}.", "bold")]
         if self.explanation is not None:
             parts += self.explanation.view()
@@ -64,7 +69,7 @@ class Answered(Shown):
         if not self.as_observed and self.asked.observed:
             parts.append(f"observed before: {observed_text(self.asked.observed)}")
             parts.append(f"observed now: {observed_text(self.observed)}")
-        return parts
+        return masked_parts(parts, masking_of([self.asked.question]))
 
 
 def observed_text(one: Observed) -> str:
@@ -93,6 +98,11 @@ class CaseRun(Shown):
         return all(one.as_observed for one in self.answers)
 
     @property
+    def mask(self) -> Callable[[str], str]:
+        """What leaves secrets out of a text about this case."""
+        return masking_of(one.question for one in self.case.questions)
+
+    @property
     def reasons(self) -> tuple[tuple[bool, str, str], ...]:
         """The reason of each answer: two runs with the same reasons show the same failure."""
         return tuple(one.reason for one in self.answers)
@@ -107,7 +117,7 @@ class CaseRun(Shown):
         parts += [Line(", ".join(self.case.references), "dim")] if self.case.references else []
         for one in self.answers:
             parts += ["", *one.view()]
-        return [*parts, "", *self._verdict_lines()]
+        return masked_parts([*parts, "", *self._verdict_lines()], self.mask)
 
     def _verdict_lines(self) -> list[str]:
         """How many expectations hold, and whether the observations of the case are made again."""
@@ -132,8 +142,8 @@ class CaseRun(Shown):
         return one.description + (fate if one.observed.fate and not one.holds else "") + more
 
     def as_json(self) -> dict[str, Any]:
-        """The verdict on each question with the trace of its search."""
-        return {
+        """The verdict on each question with the trace of its search; no text shows a secret."""
+        data = {
             "title": self.case.title,
             "system": self.pipeline.name,
             "holds": self.holds,
@@ -150,6 +160,7 @@ class CaseRun(Shown):
                 for one in self.answers
             ],
         }
+        return cast("dict[str, Any]", without_secrets(data, mask=self.mask))
 
 
 def differing_versions(case: Case) -> list[str]:
@@ -192,7 +203,7 @@ class Matrix(Shown):
 
     def view(self) -> list[Part]:
         """One line per system with its verdict, and below the first bad and the first good one."""
-        return [self.verdicts_table(), *self.lines()]
+        return masked_parts([self.verdicts_table(), *self.lines()], self.runs[0].mask)
 
     def verdicts_table(self) -> Table:
         """Each system with its verdict and what decides."""
@@ -224,7 +235,7 @@ class Matrix(Shown):
 
     def as_json(self) -> dict[str, Any]:
         """The verdicts on the systems, the first bad one, and the first good one after it."""
-        return {
+        data = {
             "runs": [
                 {
                     "system": one.pipeline.name,
@@ -236,3 +247,4 @@ class Matrix(Shown):
             "first_bad": self.first_bad.pipeline.name if self.first_bad else None,
             "first_good": self.first_good.pipeline.name if self.first_good else None,
         }
+        return cast("dict[str, Any]", without_secrets(data, mask=self.runs[0].mask))

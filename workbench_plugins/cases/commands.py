@@ -25,7 +25,6 @@ from workbench.cli.app import (
 from workbench.cli.output import print_error, print_output
 from workbench.contracts import Index
 from workbench.errors import InputError
-from workbench.masking import secret_spans
 from workbench.measure.questions import check_indexed, load_questions
 from workbench.memory.files import replaced
 from workbench.memory.store.sqlite.location import make_folder
@@ -45,6 +44,7 @@ from workbench_plugins.cases.model import (
     case_files,
     load_case,
     save_case,
+    secrets_text,
 )
 from workbench_plugins.cases.redact import redacted
 from workbench_plugins.cases.report import case_html, case_markdown
@@ -134,13 +134,13 @@ def _save(case: Case, out: Path | None, overwrite: bool) -> None:
     print_output(
         f"{file}: {counted(len(case.memory.notes or ()), 'note')}, {case.words:,} words, {size:,} bytes."
     )
-    texts = [*(one.text or "" for one in case.memory.notes or ()), *(one.question for one in case.questions)]
-    if secrets := sum(len(secret_spans(one)) for one in texts):
-        print_error(
-            f"{counted(secrets, 'secret')} may stand in its notes and questions, which are kept as they are. "
-            f"Before you give it away: workbench case redact {file}"
-        )
+    _warn_of_secrets(case, file)
     print_error(f"Run it: workbench case run {file}")
+
+
+def _warn_of_secrets(case: Case, file: Path) -> None:
+    if told := secrets_text(case):
+        print_error(f"{told} Before you give it away: workbench case redact {file}")
 
 
 def _expected(**given: Any) -> Expected:
@@ -190,6 +190,8 @@ def export(
         with replaced(file, overwrite) as out:
             out.write(text)
         print_output(f"{file}")
+        if told := secrets_text(loaded.case):
+            print_error(f"{told} For a test without them, redact it first: workbench case redact {what}")
         return
     if what not in ("museum", "questions"):
         raise InputError(f"There is nothing called {what!r} to export.", "Use museum or questions.")
@@ -350,4 +352,5 @@ def save_diagnosis(out: Path, found: Any, index: Index) -> None:
 
 def _save_search(case: Case, out: Path) -> None:
     save_case(case, out)
+    _warn_of_secrets(case, out)
     print_error(f"Saved as a case. Run it: workbench case run {out}")

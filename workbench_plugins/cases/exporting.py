@@ -7,13 +7,14 @@ import re
 from typing import Any
 
 from workbench.errors import InputError, unknown_name
+from workbench.masking import masked
 from workbench.memory.data_files import load_data
 from workbench.retrieval.columns import parameters
 from workbench.retrieval.pipeline import Pipeline
 from workbench.safe_text import one_line
 from workbench_plugins.cases.case_index import opened_memory, packed
 from workbench_plugins.cases.making import carried
-from workbench_plugins.cases.model import CaseFile
+from workbench_plugins.cases.model import CaseFile, secrets_text
 from workbench_plugins.cases.running import pipeline_of_case
 
 PLACE = re.compile(r"@(TITLE|REFERENCES|INSTALL|SERVER|ADAPTER|CASE)@")
@@ -36,10 +37,11 @@ def exported(case: CaseFile, to: str, project: str) -> str:
         raise unknown_name("project", project, known, f"{to} is written for {', '.join(known)}.")
     adapter = known[project]
     given = case.case
-    references = ", ".join(given.references) or "none is named"
+    references = masked(", ".join(given.references) or "none is named")
+    caution = f". {told.removesuffix('.')}" if (told := secrets_text(given)) else ""
     parts = {
-        "TITLE": one_line(given.title or given.questions[0].question),
-        "REFERENCES": one_line(references),
+        "TITLE": one_line(masked(given.title or given.questions[0].question)),
+        "REFERENCES": one_line(references + caution),
         "INSTALL": adapter["install"],
         "SERVER": templates["server"] if adapter.get("server") else "",
         "ADAPTER": adapter["adapter"].strip("\n"),

@@ -14,7 +14,7 @@ import os
 import platform
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import zip_longest
@@ -38,13 +38,13 @@ from pydantic import (
 from yaml.emitter import ScalarAnalysis
 
 from workbench.errors import InputError
-from workbench.masking import MASK, is_secret_name, masked
+from workbench.masking import MASK, is_secret_name, masked, secret_spans
 from workbench.memory import files
 from workbench.memory.embedding.local import PACKAGED_MODEL
 from workbench.memory.safe_yaml import LOADER, RefusedYamlError, check_yaml
 from workbench.memory.store.sqlite.database import libraries
 from workbench.retrieval.query import BLANKS, LONGEST_QUESTION, MOST_CHARACTERS
-from workbench.safe_text import BIDIRECTIONAL, SEPARATORS, one_line
+from workbench.safe_text import BIDIRECTIONAL, SEPARATORS, counted, one_line
 from workbench_plugins.cases import SUFFIX, is_case
 
 MOST_NOTES = 5_000
@@ -272,14 +272,14 @@ class CaseModel(CasePart):
         return axes
 
 
-def without_secrets(value: Any, secret: bool = False) -> Any:
-    """A configuration with an ellipsis in place of each secret, and of all below the name of one."""
+def without_secrets(value: Any, secret: bool = False, mask: Callable[[str], str] = masked) -> Any:
+    """Plain data with an ellipsis in place of each secret, and of all below the name of one."""
     if isinstance(value, dict):
-        return {key: without_secrets(one, secret or is_secret_name(key)) for key, one in value.items()}
+        return {key: without_secrets(one, secret or is_secret_name(key), mask) for key, one in value.items()}
     if isinstance(value, list):
-        return [without_secrets(one, secret) for one in value]
+        return [without_secrets(one, secret, mask) for one in value]
     if isinstance(value, str):
-        return MASK if secret else masked(value)
+        return MASK if secret else mask(value)
     return MASK if secret and value is not None and not isinstance(value, bool) else value
 
 
@@ -600,6 +600,15 @@ _Writer.add_representer(tuple, _numbers)
 LARGEST_FILE = 20_000_000
 """Bytes: some 5,000 chunks with their vectors."""
 FORM = "docs/reports.md describes a case; `workbench case new` writes one."
+
+
+def secrets_text(case: Case) -> str:
+    """How many secrets may stand in the notes and questions of a case, in a sentence; empty for none."""
+    texts = [*(one.text or "" for one in case.memory.notes or ()), *(one.question for one in case.questions)]
+    secrets = sum(len(secret_spans(one)) for one in texts)
+    if not secrets:
+        return ""
+    return f"{counted(secrets, 'secret')} may stand in its notes and questions, which are kept as they are."
 
 
 @dataclass(frozen=True)

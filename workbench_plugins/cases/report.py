@@ -1,7 +1,7 @@
 """Reports of a case: Markdown for an issue tracker, and one HTML page with figures.
 
-All texts of a case are escaped in a report. The page needs no network and has no script, and its policy
-forbids scripts and requests.
+All texts of a case are escaped in a report, and secrets in them are left out. The page needs no network and
+has no script, and its policy forbids scripts and requests.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from workbench.masking import MASK, masked, secret_spans
 from workbench.retrieval.cutoff import MinScore
 from workbench.safe_text import counted, one_line, visible
 from workbench.tables import (
@@ -21,6 +22,8 @@ from workbench.tables import (
     markdown_block,
     markdown_line,
     markdown_table,
+    masked_parts,
+    masked_table,
 )
 from workbench.terminal import text_of
 from workbench_plugins.cases.case_results import (
@@ -38,7 +41,7 @@ def answer_text(one: Answered, run: CaseRun, problem: str) -> str:
     """An answer as plain text for a test report: the problem, the verdict, and why."""
     versions = [] if one.as_observed else differing_versions(run.case)
     name = f"{run.case.title or 'a case'} on {run.pipeline.name}"
-    return text_of([problem, *versions, name, *one.view()])
+    return text_of([*masked_parts([problem, *versions, name]), *one.view()])
 
 
 LARGEST_INSIDE = 30_000
@@ -51,7 +54,12 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def _parts(run: CaseRun, matrix: Matrix | None) -> Iterator[tuple[str, Any]]:
-    """What a report shows in each form, in order: the kind of a part, and its content."""
+    """What a report shows in each form, in order: the kind of a part, and its content without secrets."""
+    for kind, shown in _told(run, matrix):
+        yield kind, run.mask(shown) if isinstance(shown, str) else shown
+
+
+def _told(run: CaseRun, matrix: Matrix | None) -> Iterator[tuple[str, Any]]:
     yield "title", run.case.title or "A case without a title"
     if run.case.references:
         yield "text", f"Reported as {', '.join(run.case.references)}."
@@ -64,9 +72,12 @@ def _parts(run: CaseRun, matrix: Matrix | None) -> Iterator[tuple[str, Any]]:
         yield "why", one.explanation.text() if one.explanation else answer_text(one, run, one.description)
     if matrix:
         yield "heading", "Releases"
-        yield "matrix", matrix.verdicts_table()
+        yield "matrix", masked_table(matrix.verdicts_table(), run.mask)
         yield "text", " ".join(matrix.lines())
-    yield "case", case_text(run.case)
+    case = case_text(run.case)
+    yield "case", case
+    if secrets := len(secret_spans(case)):
+        yield "text", f"{counted(secrets, 'secret')} of the case stand here as {MASK}."
 
 
 # Markdown
@@ -90,8 +101,8 @@ def _markdown(kind: str, shown: Any) -> str:
             return f"System: `{one_line(shown).replace('`', '')}`"
         case "answer":
             return (
-                f"- Expected: {markdown_line(shown.wanted)}.\n"
-                f"- Observed: {markdown_line(observed_text(shown.observed))}.\n"
+                f"- Expected: {markdown_line(masked(shown.wanted))}.\n"
+                f"- Observed: {markdown_line(masked(observed_text(shown.observed)))}.\n"
                 f"- Verdict: the expectation {verdict_text(shown.holds)}."
             )
         case "why":
@@ -115,7 +126,7 @@ def case_html(run: CaseRun, matrix: Matrix | None = None) -> str:
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         '<meta name="viewport" content="width=device-width">'
-        f"<title>{_html(run.case.title or 'A case')}</title><style>\n{STYLE}</style></head><body>"
+        f"<title>{_html(masked(run.case.title or 'A case'))}</title><style>\n{STYLE}</style></head><body>"
     )
     body = [_html_part(kind, shown) for kind, shown in _parts(run, matrix)]
     return "\n".join([head, *body, "</body></html>"]) + "\n"
@@ -132,11 +143,11 @@ def _html_part(kind: str, shown: Any) -> str:
         case "answer":
             verdict = verdict_text(shown.holds)
             return (
-                f"<p>Expected: {_html(shown.wanted)}.<br>\n"
-                f"Observed: {_html(observed_text(shown.observed))}.<br>\n"
+                f"<p>Expected: {_html(masked(shown.wanted))}.<br>\n"
+                f"Observed: {_html(masked(observed_text(shown.observed)))}.<br>\n"
                 f'<strong class="{verdict}">The expectation {verdict}.</strong></p>'
-                + (framed(html_of([shown.explanation.picture()])) if shown.explanation else "")
-                + (framed(html_table(_best(shown))) if shown.trace.candidates else "")
+                + (framed(html_of(masked_parts([shown.explanation.picture()]))) if shown.explanation else "")
+                + (framed(html_table(masked_table(_best(shown)))) if shown.trace.candidates else "")
             )
         case "why":
             return f"<pre>{escape(visible(shown))}</pre>"

@@ -20,7 +20,7 @@ from workbench.records import Fate, Floats, Shown
 from workbench.retrieval.explain import explain
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.tables import ABSENT, Line, Part, Table, numbers
+from workbench.tables import ABSENT, Block, Line, Part, Table, masked_parts, numbers
 from workbench_plugins.runs.reversed_runs import order_against_ours
 from workbench_plugins.runs.runs import Run, Truth, match
 
@@ -78,22 +78,22 @@ class RunComparison(Shown):
         }
 
     def view(self, all_flips: str = ALL_FLIPS) -> list[Part]:
-        """The figures of each run, the verdict on each later one, and the first questions that changed sides.
+        """The verdict on each later run, the figures of each, and the first questions that changed sides.
 
         `all_flips` says where the reader finds all of them.
         """
-        first, parts = self.scored[0].name, self._figures
-        if self.verdicts:
-            judged = zip(self.scored[1:], self.verdicts, strict=True)
-            rows = [(one.name, str(verdict)) for one, verdict in judged]
-            table = Table("", ["run", f"{self.measure}, question by question"], rows)
-            parts += ["", f"compared with {first}", table]
+        first, judged = self.scored[0].name, zip(self.scored[1:], self.verdicts, strict=True)
+        parts: list[Part] = [
+            Block(f"{one.name}, compared with {first} by {self.measure}: {verdict}.", style="bold")
+            for one, verdict in judged
+        ]
+        parts += self._figures
         if self.verdicts and self.flips:
             flips = [("+" if one.gained else "−", one.run, one.text) for one in self.flips[:MOST_FLIPS]]
             parts += ["", f"found (+) or lost (−) against {first}", Table("", ["", "run", "question"], flips)]
             rest = len(self.flips) - MOST_FLIPS
             parts += [f"and {rest} more; {all_flips}"] if rest > 0 else []
-        return [*parts, *self.remarks]
+        return masked_parts([*parts, *self.remarks])
 
     @property
     def _figures(self) -> list[Part]:
@@ -236,7 +236,8 @@ class MissingDocuments(list[MissingDocument], Shown):
         ours = [f"in {self.system}"] if self.system else []
         rows = [(one.text, one.document, _in_run(one), *[ours_text(one.ours) for _ in ours]) for one in self]
         columns = ["question", "missing document", "in the run", *ours]
-        return [*([self.order] if self.order else []), Line(head, "bold"), Table("", columns, rows)]
+        order = [self.order] if self.order else []
+        return masked_parts([*order, Line(head, "bold"), Table("", columns, rows)])
 
 
 def missing_documents(
@@ -352,7 +353,8 @@ class GateResult(Shown):
             f"{', '.join(one.returned) or 'nothing'}"
             for one in self.controls
         ]
-        return [Line(head, "bold"), f"{self.after}, against {self.before}", table, *flipped, *controls]
+        runs = f"{self.after}, against {self.before}"
+        return masked_parts([Line(head, "bold"), runs, table, *flipped, *controls])
 
 
 def gate(saved: Run, today: Run, truth: Truth, index: Index, pipeline: Pipeline) -> GateResult:

@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.memory.data_files import load_data
 from workbench.records import Floats, Shown
-from workbench.tables import Line, Part, Table
+from workbench.tables import Line, Part, Table, masked_parts
 from workbench_plugins.runs.reversed_runs import OrderAgainstOurs, without_right_documents
 from workbench_plugins.runs.runs import Run, RunRanking, Truth
 
@@ -63,7 +63,7 @@ class RunFindings(list[RunFinding], Shown):
         table = Table("", ["what", "questions", "first"], rows)
         like = [f" See workbench museum {one.specimens[0]}." if one.specimens else "" for one in self]
         description = (f"{one.kind}: {one.description}{more}" for one, more in zip(self, like, strict=True))
-        return [Line(str(self.run), "bold"), table, *description]
+        return masked_parts([Line(str(self.run), "bold"), table, *description])
 
 
 def _finding(kind: str, questions: int, first: str, values: Mapping[str, Any]) -> RunFinding:

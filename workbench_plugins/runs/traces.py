@@ -25,6 +25,7 @@ from statistics import median
 from typing import Any
 
 from workbench.errors import InputError
+from workbench.masking import masked
 from workbench.memory.files import content_hash, is_utf8, read_input
 from workbench.records import Shown
 from workbench.safe_text import counted
@@ -105,7 +106,7 @@ class TracedRuns(Shown):
     def view(self) -> list[Part]:
         """The runs, what worst means, and the worst retrievals."""
         rows = [
-            (str(number), one.question[:60], one.name, str(len(one.results)), why)
+            (str(number), masked(one.question)[:60], one.name, str(len(one.results)), why)
             for number, (one, why) in enumerate(self.worst[:MOST_SHOWN], 1)
         ]
         description = (
@@ -131,7 +132,8 @@ class TracedRuns(Shown):
             command += " --case NAME.case.yaml"
             lines.append(hanging(f"A case of row {both} as it was recorded (ID answers it): {command}"))
         if asked:
-            command = f"workbench case new {shlex.quote(asked)} --target FILE -m FOLDER"
+            named = shlex.quote(asked) if masked(asked) == asked else "QUESTION"
+            command = f"workbench case new {named} --target FILE -m FOLDER"
             lines.append(hanging(f"A case of the first (FILE answers it, FOLDER has the notes): {command}"))
         return ["", *lines] if lines else []
 

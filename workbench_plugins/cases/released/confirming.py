@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from itertools import zip_longest
 from math import inf, isclose
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from workbench.errors import InputError
 from workbench.memory.embedding.engines import Role
@@ -23,7 +23,7 @@ from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import BLANKS
 from workbench.safe_text import counted
 from workbench.systems.history import line_of
-from workbench.tables import Part, Table
+from workbench.tables import Part, Table, masked_parts
 from workbench_plugins.cases.case_index import (
     CaseEmbedder,
     chunker_of,
@@ -32,7 +32,7 @@ from workbench_plugins.cases.case_index import (
     other_chunks,
     unpacked,
 )
-from workbench_plugins.cases.model import Case, CaseQuestion
+from workbench_plugins.cases.model import Case, CaseQuestion, without_secrets
 from workbench_plugins.cases.released import basic_memory, openclaw_gateway
 from workbench_plugins.cases.released.embeddings import served
 from workbench_plugins.cases.released.installing import Installed, numbered
@@ -110,13 +110,15 @@ class Confirmation(Shown):
             if not side.same
             for rank, pair in enumerate(zip_longest(side.ours, side.theirs), 1)
         ]
-        return [self.description, *([Table("", ["#", "ours", "theirs"], rows)] if rows else [])]
+        lists = [Table("", ["#", "ours", "theirs"], rows)] if rows else []
+        return masked_parts([self.description, *lists])
 
     def as_json(self) -> dict[str, Any]:
         """The lists of both sides."""
         sides = [{**asdict(one), "same": one.same} for one in self.sides]
         release = f"{self.package} {self.version}"
-        return {"release": release, "system": self.system, "same": self.same, "questions": sides}
+        data = {"release": release, "system": self.system, "same": self.same, "questions": sides}
+        return cast("dict[str, Any]", without_secrets(data))
 
 
 class Judge(NamedTuple):
