@@ -457,4 +457,6 @@ def _print(name: str, told: list[Outcome]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    from benchmarks import faults  # so that a printed repair can import its stages by their module's name
+
+    faults.main()

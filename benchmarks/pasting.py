@@ -34,7 +34,8 @@ def pasted(printed: str, target: str, asked: str) -> bool | None:
 
     None where nothing can be pasted.
     """
-    lines = re.findall(r"^(?:Try it|Until then|Repair): (.*)", printed, re.MULTILINE)
+    told = re.findall(r"^(?:Try it|Until then|Repair):(.*(?:\n  .*)*)", printed, re.MULTILINE)
+    lines = [" ".join(one.split("\n  ")).strip() for one in told]  # a long command stands below its name
     searches = [one for one in lines if one.startswith("workbench search ")]
     repairs = [found[0] for one in lines if (found := SHELL.search(one))]
     held = [target in json_paths(in_empty_shell(f"{one} --json")) for one in searches]

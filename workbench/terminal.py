@@ -150,8 +150,8 @@ def _before_the_ellipsis(line: Text, width: int) -> Text:
     return line
 
 
-COMMAND = re.compile(r"(.*?: )?(workbench [a-z].*)")
-"""A line that is a command, or ends with one."""
+COMMAND = re.compile(r"(.*?: )?((?:workbench [a-z]|perl -|cp .+ && iconv ).*)")
+"""A line that is a command for the shell, or ends with one after a colon."""
 
 
 class LineWithCommand:
