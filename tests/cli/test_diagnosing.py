@@ -34,7 +34,7 @@ def test_the_answer_comes_first_and_the_five_parts_with_details(run: Run) -> Non
         "Price: 6 → ",
         "Try it: workbench ",
         "Found",
-        "This index differs from the one that openclaw-2026.2.13 makes (",
+        "Note: This index differs from the one that openclaw-2026.2.13 makes (",
     ]
     assert [line[: len(begin)] for line, begin in zip(printed, begins, strict=True)] == begins
     outcome = run(*asked, "--details")

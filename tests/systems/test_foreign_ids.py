@@ -75,13 +75,12 @@ def test_an_id_that_is_near_to_no_path_has_no_form() -> None:
     assert path_form(["9f3c", "a", "memory/sawdust.md"], sorted(NOTES)) is None
 
 
-def test_a_question_that_was_not_recorded_is_one_sentence(index: MemoryIndex) -> None:
+def test_a_question_that_was_not_recorded_is_a_sentence_and_ends_no_diagnosis(index: MemoryIndex) -> None:
     recorded = {QUESTION: [("memory/map.md", 0.9)]}
     engine = Recorder(lambda question: recorded[question], "acme").pipeline()
-    with pytest.raises(InputError) as error:
-        diagnose(QUESTION, engine, index, "memory/saw.md")
-    assert error.value.problem.startswith("acme has no answer to “")
-    assert error.value.problem.endswith("”: its search raises KeyError.")
+    found = diagnose(QUESTION, engine, index, "memory/saw.md")
+    assert found.prices.alone
+    assert "acme has no answer to “kettle”: its search raises KeyError" in found.text
     legs = Legs("acme", {"vector": Asked(lambda question, _: recorded[question])}, limit=1)
     with pytest.raises(InputError, match="acme has no answer to “another one”: its search raises KeyError"):
         legs.record("another one")

@@ -251,3 +251,25 @@ def test_a_repair_that_was_tried_in_vain_is_no_repair() -> None:
     assert "tried, and not enough: turn the order of its list" in found.text
     assert "too few questions to tell" in found.text
     assert "95 % interval" not in found.text
+
+
+def test_a_leg_that_joins_all_words_is_named_from_its_list_and_the_texts() -> None:
+    far = [("notes/bike.md", 0.9), ("notes/oven.md", 0.8), ("notes/boat.md", 0.7)]
+    found = record("rooibos tea supplier", {"vector": far, "keyword": []}, fusion="rrf-60", texts=TEXTS)
+    assert "wants all words of the question at once (AND)" in found.diagnose("notes/tea.md").headline
+
+
+def test_a_list_with_other_documents_than_those_with_all_words_is_not_called_and() -> None:
+    lists = {"vector": [("notes/bike.md", 0.9)], "keyword": [("notes/oven.md", 1.0)]}
+    found = record("rooibos tea supplier", lists, fusion="rrf-60", texts=TEXTS).diagnose("notes/tea.md")
+    assert "(AND)" not in found.text
+
+
+def test_a_check_that_the_engine_cannot_answer_is_told_and_ends_no_diagnosis() -> None:
+    question = "rooibos tea of the morning"
+    recorded = {question: [("notes/bike.md", 1.0)]}
+    legs = {"keyword": Asked(lambda asked, _: recorded[asked]), "vector": near(["notes/oven.md"], 3)}
+    found = Recorder("acme", legs, "rrf-60", texts=TEXTS).record(question).diagnose("notes/tea.md")
+    printed = " ".join(found.text.split())
+    assert "could not be asked: acme has no answer to “" in printed
+    assert "its search raises KeyError in <lambda> (test_recorder_causes.py:" in printed

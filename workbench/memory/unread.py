@@ -133,6 +133,7 @@ def _plain(path: str) -> str:
     """A path without its endings, in small letters of one form, and without dots that hide a folder."""
     text = unicodedata.normalize("NFC", path).casefold().removesuffix(".icloud")
     stem = text.rpartition(".")[0] if "." in PurePosixPath(text).name.lstrip(".") else text
+    stem = stem.removesuffix(SUFFIX)  # of a name with two endings, such as tea.md.txt
     return "/".join(part.lstrip(".") for part in stem.split("/") if part not in ("", "."))
 
 

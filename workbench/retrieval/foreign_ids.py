@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from traceback import FrameSummary, extract_tb
+from typing import Any
 
-from workbench.errors import InputError
+from workbench.errors import InputError, WorkbenchError
 
 
 def path_form(ids: Iterable[str], paths: Sequence[str]) -> tuple[str, Callable[[str], str]] | None:
@@ -63,9 +66,29 @@ def none_is_known(engine: str, question: str, ids: Sequence[str], paths: Sequenc
     return f"{none} names a file of this memory. The first is {ids[0]}; {near}"
 
 
-def not_answered(engine: str, question: str, error: LookupError) -> InputError:
-    """The error for an engine, such as one of recorded answers, that does not know a question."""
+def answered(engine: str, question: str, ask: Callable[..., Iterable[Any]], *more: int) -> list[Any]:
+    """What a function of an engine returns for a question, as a list; `more` is what else it is given.
+
+    Raises InputError, with the question and the function, if it raises; TypeError for what is no list.
+    """
+    try:
+        return list(ask(question, *more))
+    except WorkbenchError:
+        raise
+    except Exception as error:
+        frames = extract_tb(error.__traceback__)[1:]
+        if isinstance(error, TypeError | ValueError) and not frames:
+            raise
+        raise not_answered(engine, question, error, frames) from error
+
+
+def not_answered(engine: str, question: str, error: Exception, frames: Sequence[FrameSummary]) -> InputError:
+    """The error for an engine, such as one of recorded answers, that does not know a question.
+
+    `frames` are those of the traceback from the engine's own function on.
+    """
+    where = f" in {frames[0].name} ({Path(frames[0].filename).name}:{frames[0].lineno})" if frames else ""
     return InputError(
-        f"{engine} has no answer to “{question}”: its search raises {type(error).__name__}.",
+        f"{engine} has no answer to “{question}”: its search raises {type(error).__name__}{where}: {error}.",
         "Let it return an empty list for a question that it does not know, or give labelled questions.",
     )

@@ -29,6 +29,7 @@ from workbench.measure.questions import check_indexed, load_questions
 from workbench.memory.files import replaced
 from workbench.memory.store.sqlite.location import make_folder
 from workbench.records import Trace
+from workbench.registry import has_feature
 from workbench.retrieval.pipeline import search
 from workbench.retrieval.query import check_question
 from workbench.safe_text import counted
@@ -244,6 +245,10 @@ def run(
             print_output(f"{one.path}")
         if not as_json:
             print_output(ran)
+        if not as_json and isinstance(ran, CaseRun) and has_feature("recorder"):
+            from workbench_plugins.recorder.cases import cause_in_lists
+
+            print_output("\n".join(cause_in_lists(ran)))
     if as_json:
         print_output(printed, as_json)
     raise typer.Exit(0 if fine else 1)

@@ -11,7 +11,6 @@ from itertools import islice
 from textwrap import shorten
 
 from workbench.contracts import Index
-from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
 from workbench.records import Trace
 from workbench.retrieval.index_adapters import innermost
@@ -19,7 +18,7 @@ from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import unicode_words
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.fixes import named
-from workbench_plugins.diagnose.parameters import settings_between
+from workbench_plugins.diagnose.stage_settings import typed_settings
 
 LARGEST = 20_000
 """An index of more chunks is not read for the words that it has."""
@@ -77,13 +76,18 @@ class Asked:
             return False
         try:
             return self.works(search(question, self.pipeline, self.index))
-        except InputError:
+        except Exception:  # a stage or an engine of the user's may raise for a question of ours
             return False
 
     def instead(self, question: str) -> str:
-        """The command that asks another question; the question alone if it cannot be typed."""
+        """The command that asks another question; the question alone if only Python can ask it."""
         command = search_command(question, self.pipeline, self.index)
-        return command or f"ask “{question}”"
+        own = (
+            " in Python: no command makes this pipeline"
+            if isinstance(innermost(self.index), MemoryIndex)
+            else ""
+        )
+        return command or f"ask “{question}”{own}"
 
 
 def search_command(question: str, pipeline: Pipeline, index: Index) -> str:
@@ -91,7 +95,7 @@ def search_command(question: str, pipeline: Pipeline, index: Index) -> str:
     inner, known = innermost(index), named(pipeline.name)
     if not isinstance(inner, MemoryIndex) or inner.root is None or known is None:
         return ""
-    typed = settings_between(known, pipeline)
+    typed = typed_settings(known, pipeline)
     if not typed and (known.stages, known.layout) != (pipeline.stages, pipeline.layout):
         return ""
     options = [f"--set {shlex.quote(one)}" for one in typed]

@@ -12,13 +12,14 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import combinations, groupby, islice
-from pathlib import PurePosixPath
+from pathlib import PurePath, PurePosixPath
+from traceback import extract_tb
 from typing import Any, TypeVar
 
 import numpy as np
 
 from workbench.contracts import Index
-from workbench.errors import InputError
+from workbench.errors import InputError, WorkbenchError
 from workbench.measure.blame import LAYOUT, Edit, Reruns, edited, edits_between, fits
 from workbench.measure.measures import HITS
 from workbench.measure.paired import Paired, paired_values
@@ -431,23 +432,66 @@ class Price:
         return sum(one.losses for one in (self.hits, self.silence) if one is not None)
 
 
+class Answerable:
+    """The questions that a pipeline answers, each with its trace; of the others, what their search raises."""
+
+    def __init__(self, pipeline: Pipeline, index: CachedIndex) -> None:
+        self.reruns: list[Reruns] = []
+        self.unanswered: list[str] = []
+        self._pipeline, self._index = pipeline, index
+
+    def of(self, questions: Sequence[Asks]) -> list[Asks]:
+        """Those of some questions that are answered."""
+        answered = []
+        for one in questions:
+            try:
+                self.reruns.append(Reruns(one.question, self._pipeline, self._index))
+                answered.append(one)
+            except Exception as error:  # whatever a stage or an engine of the user's raises
+                self.unanswered.append(raised_text(one.question, error))
+        return answered
+
+
+def raised_text(question: str, error: Exception) -> str:
+    """Which question a search cannot answer, and which function raises what."""
+    if isinstance(error, WorkbenchError):
+        return error.problem if question in error.problem else f"“{question}”: {error.problem}"
+    last = extract_tb(error.__traceback__)[-1]
+    where = f"{last.name} ({PurePath(last.filename).name}:{last.lineno})"
+    return f"“{question}”: {where} raises {type(error).__name__}: {error}"
+
+
 class Prices:
     """Runs changed pipelines over a question set. Each question keeps the trace of the present pipeline.
 
-    `proxy` says that the questions are not the user's, but made of the memory's own lines.
+    `proxy` says that the questions are not the user's, but made of the memory's own lines. A question for
+    which a function of the user's raises is left out; `unanswered` says which, and where. If none is left,
+    the question that is diagnosed stands `alone`.
     """
 
-    def __init__(self, pipeline: Pipeline, index: CachedIndex, questions: QuestionSet | None) -> None:
-        self.proxy = questions is None
-        self.questions: Sequence[Question] = questions.questions if questions else own_questions(index)
-        self.controls: Sequence[Control] = questions.controls if questions else ()
-        self._asked = [Reruns(one.question, pipeline, index) for one in (*self.questions, *self.controls)]
+    def __init__(
+        self, pipeline: Pipeline, index: CachedIndex, questions: QuestionSet | None, diagnosed: Question
+    ) -> None:
+        asked = Answerable(pipeline, index)
+        some = questions.questions if questions else own_questions(index)
+        self.questions: Sequence[Question] = asked.of(some) or asked.of([diagnosed])
+        self.alone = [one.question for one in self.questions] == [diagnosed.question]
+        self.proxy = questions is None and not self.alone
+        self.controls: Sequence[Control] = asked.of(questions.controls if questions else ())
+        self._asked, self.unanswered, self.index = asked.reruns, asked.unanswered, index
         self._pipeline = pipeline
         self._known: dict[Hashable, dict[int, list[str]]] = {}
         self._lost: Counter[int] = Counter()
         self._counted = max(pipeline.limit, Limit().count)
         self.now = self.marks(pipeline)
         self.unchanged = Price(self.now, self.now, None, None)
+
+    @property
+    def asked_text(self) -> str:
+        """What the questions are, after their number."""
+        if self.alone:
+            return "question (this one)"
+        return "questions that the memory asks of itself" if self.proxy else "labelled questions"
 
     @property
     def traces(self) -> list[Trace]:
@@ -560,6 +604,7 @@ def _of_file(index: Index, path: str) -> Iterator[Question]:
 
 
 Thing = TypeVar("Thing")
+Asks = TypeVar("Asks", bound=Control)
 
 MOST_TRIED = 800
 """So many sets of one size are tried at most; beyond that a large set is made smaller, one by one."""
@@ -753,8 +798,8 @@ def _above_all(prices: Prices) -> str:
     best = drops_all(prices.traces)
     if best is None:
         return ""
-    asked = counted(len(prices.questions), "other question")
-    return f", above every score: the best of {asked} is {best:.3g}, so it drops everything"
+    asked = "" if prices.alone else f" of {counted(len(prices.questions), 'other question')}"
+    return f", above every score: the best{asked} is {best:.3g}, so it drops everything"
 
 
 # The arithmetic behind a cause

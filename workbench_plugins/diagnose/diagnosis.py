@@ -13,7 +13,7 @@ from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.measure.blame import Reruns
 from workbench.measure.paired import Paired, corrected
-from workbench.measure.questions import QuestionSet, check_targets
+from workbench.measure.questions import Question, QuestionSet, check_targets
 from workbench.memory.index import MemoryIndex
 from workbench.records import Hits, Query, Tabular, Trace, Vector
 from workbench.retrieval.explain import Explanation, explain
@@ -22,7 +22,7 @@ from workbench.retrieval.pipeline import Pipeline, check_pipeline
 from workbench.retrieval.query import check_question
 from workbench.retrieval.scope import FILTER_FIRST, Scope
 from workbench.safe_text import counted, one_line
-from workbench.tables import ABSENT, Block, Code, Fold, Part, Table, Types, hanging, tidy
+from workbench.tables import ABSENT, Block, Code, Fold, Note, Part, Table, Types, hanging, tidy
 from workbench.terminal import text_of
 from workbench_plugins.diagnose.asked import Asked
 from workbench_plugins.diagnose.causes import (
@@ -136,6 +136,8 @@ class Diagnosis(Tabular):
     def prices_text(self) -> str:
         """What the prices are measured with."""
         asked, silent = len(self.prices.questions), len(self.prices.controls)
+        if self.prices.alone:
+            return "this question alone: give labelled questions with --questions FILE for a real price"
         if self.proxy:
             return (
                 f"{asked} questions that the memory asks of itself (file names, headings, first lines). "
@@ -144,9 +146,20 @@ class Diagnosis(Tabular):
         return f"{asked} labelled questions and {silent} unanswerable ones"
 
     @property
+    def unanswered_text(self) -> str:
+        """Which questions could not be asked, and what raised. Empty if all were answered."""
+        some = [*self.prices.unanswered, *getattr(innermost(self.prices.index), "unanswered", ())]
+        more = f", and {len(some) - 1} more" if len(some) > 1 else ""
+        return (
+            f"{counted(len(some), 'question')} could not be asked: {some[0].rstrip('.')}{more}."
+            if some
+            else ""
+        )
+
+    @property
     def order_text(self) -> str:
         """That labelled questions have also ordered the causes and fixes. Empty for a proxy."""
-        if self.proxy:
+        if self.proxy or self.prices.alone:
             return ""
         return (
             "The causes and fixes are ordered by these questions too, so their hits are not held out: "
@@ -181,9 +194,11 @@ class Diagnosis(Tabular):
         parts = [self.explanation.headline, *_first_repair(self)]
         more = [counted(len(some) - 1, f"other {noun}") for some, noun in self._some if len(some) > 1]
         found = [f"Found besides: {' and '.join(more)}."] if more else []
-        answer = [Block(self.headline, style="bold"), *_lines([*parts, *found])]
+        found += [self.unanswered_text] if self.unanswered_text else []
         caution = self.trace.caution  # unknown ids are the first cause
-        return [*answer, *([caution.note] if caution else []), *self.details()]
+        note = [Note(f"Note: {caution.note.remark}", caution.note.reason)] if caution else []
+        answer = [Block(self.headline, style="bold"), *_lines([*parts, *found])]
+        return [*answer, *note, *self.details()]
 
     @property
     def _some(self) -> list[tuple[Sequence[object], str]]:
@@ -242,7 +257,13 @@ class Diagnosis(Tabular):
                 "fixes_found": self.found,
                 "says": [
                     one
-                    for one in (self.prices_text, self.order_text, self.chunking, self.settings_text)
+                    for one in (
+                        self.prices_text,
+                        self.unanswered_text,
+                        self.order_text,
+                        self.chunking,
+                        self.settings_text,
+                    )
                     if one
                 ],
             },
@@ -325,7 +346,8 @@ def _diagnosed(
     runs = Reruns(asked, pipeline, cached)
     goal = goal_of(runs.base)
     _check_changeable(pipeline)
-    prices = Prices(pipeline, CachedIndex(usable), questions)
+    diagnosed = Question(question=asked, target=goal.path)
+    prices = Prices(pipeline, CachedIndex(usable), questions, diagnosed)
     return _page(runs, goal, prices, cached, index, trials)
 
 
@@ -360,8 +382,8 @@ def _page(
         mended = [one for one in of_note if one.verified]
         outside = [*mended, *of_question(causes_of_form, runs, index, goal), *outside]
     every = _of_engine(repairs(pipeline), pipeline, index)
-    refuted = [one for one in outside if one.refuted]
-    outside = [one for one in outside if not one.refuted]
+    refuted = [one for one in outside if one.refuted and not one.certain]
+    outside = [one for one in outside if one not in refuted]
     known = {one.where for one in outside}
     inside = [one for one in causes_inside(every, runs, goal, prices, index) if one.where not in known]
     offered = [*every, *without_stop_words(pipeline)]
@@ -497,6 +519,9 @@ def _first_repair(diagnosis: Diagnosis) -> list[str]:
         cut = next((one for one in diagnosis.fixes if one.chunks is not None), None)
         if cut is not None:
             return [f"Repair: {_first_way(diagnosis, cut)}", f"Price: {_price_text(diagnosis.prices, cut)}"]
+    if first is not None and first.refuted and first.certain:
+        again = "Tried, and not enough alone; do it first, and diagnose again then"
+        return [f"{again}: {first.repair}"]
     outside = first is not None and not first.repairs and not first.refuted
     if outside or not diagnosis.fixes:
         repairs = [_to_type(diagnosis, one) for one in diagnosis.causes[:1] if not one.refuted]
@@ -546,8 +571,8 @@ def _until_then(diagnosis: Diagnosis) -> list[str]:
 
 def _price_text(prices: Prices, fix: Fix) -> str:
     """The right answers before and after, and the paired verdict on their difference."""
-    asked = "questions that the memory asks of itself" if prices.proxy else "labelled questions"
-    parts = [(fix.price.hits_text, len(prices.questions), asked, "find their file", fix.price.hits)]
+    found = "finds its file" if prices.alone else "find their file"
+    parts = [(fix.price.hits_text, len(prices.questions), prices.asked_text, found, fix.price.hits)]
     if prices.controls:
         silence = fix.price.silence
         silence = silence if silence and silence.wins + silence.losses else None

@@ -6,6 +6,7 @@ note only in this reading; it is verified with the note in this reading in a tem
 
 from __future__ import annotations
 
+import base64
 import html
 import quopri
 import re
@@ -15,6 +16,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
 
 from workbench.contracts import Index
 from workbench.errors import WorkbenchError
@@ -82,6 +84,11 @@ def _whole_words(text: str) -> str:
     return re.sub(r"(?<=\w)[-‐]\n[ \t]*(?=\w)", "", text)
 
 
+def _closed_up(text: str) -> str:
+    """The text with whole words in place of `w o r d s` with blanks between their letters."""
+    return re.sub(r"(?<!\S)\w(?: \w){3,}(?!\S)", lambda match: match[0].replace(" ", ""), text)
+
+
 def _unquoted(text: str) -> str:
     """A text in quoted-printable, as mail has it: `sho=` at the end of a line, and `=C3=BC` for ü."""
     if not re.search(r"=(?:\n|[0-9A-F]{2})", text):
@@ -94,6 +101,28 @@ LOOKALIKES = str.maketrans(
     "acdehijlopqsuvwxyABCEHIJKMOPSTXYABEHIKMNOPTYXZaoip",
 )
 """Letters of Cyrillic and Greek that look like Latin ones."""
+
+
+BASE64 = re.compile(r"(?<![\w+/=])[A-Za-z0-9+/]{24,}={0,2}(?:\n[A-Za-z0-9+/]{4,}={0,2}$)*", re.MULTILINE)
+
+
+def _from_base64(text: str) -> str:
+    """The text with its runs of base64 decoded, where they are text, as in the body of a mail."""
+    return BASE64.sub(lambda match: _decoded_run(match[0]), text)
+
+
+def _decoded_run(run: str) -> str:
+    try:
+        meant = base64.b64decode(run).decode("utf-8")
+    except ValueError:
+        return run
+    return meant if all(one.isprintable() or one.isspace() for one in meant) else run
+
+
+def _unescaped(text: str) -> str:
+    """The text with letters in place of their numbers: `%C3%BC`, and `\\u00fc` as in JSON."""
+    plain = re.sub(r"(?:%[0-9A-Fa-f]{2})+", lambda match: unquote(match[0], errors="replace"), text)
+    return re.sub(r"\\u([0-9A-Fa-f]{4})", lambda match: chr(int(match[1], 16)), plain)
 
 
 def _latin(text: str) -> str:
@@ -136,7 +165,17 @@ READINGS = (
         _whole_words,
         r"perl -CSD -i.old -0pe 's/(?<=\w)[-\x{2010}]\n[ \t]*(?=\w)//g' FILE",
     ),
+    Reading("blanks between the letters of its words", "write the words without them", _closed_up),
     Reading("the quoted-printable form of a mail", "decode it", _unquoted),
+    Reading(
+        "a text in base64",
+        "decode it",
+        _from_base64,
+        f"perl -MMIME::Base64 -i.old -0pe 's{{{BASE64.pattern}}}{{decode_base64($&)}}gme' FILE",
+    ),
+    Reading(
+        "letters that are written as their numbers, as in an address or in JSON", "decode it", _unescaped
+    ),
     Reading("letters of another alphabet that look like Latin ones", "write them in Latin", _latin),
     Reading("letters in another Unicode form than NFKC", "write them in that form", _composed),
     Reading("several words written as one name", "write the words apart, too", _parted),
@@ -163,12 +202,16 @@ def _hidden_words(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
             reached = _reached(runs, index, goal, meant)
             words = ", ".join(back[:4])
             outcome = f"; with the note mended, the file is {goal.aim}" if reached else ""
+            outcome = (
+                f"; with the note mended, the file is still not {goal.aim}" if reached is False else outcome
+            )
             yield Cause(
                 ("note",),
                 f"{goal.path} has {one.has}, and so it does not have these words of the question: {words}",
                 _shell(one, index, goal.path, text) if reached else f"{one.repair}, then index again",
                 f"read as it is meant, it has {counted(len(back), 'more word')} of the question{outcome}",
-                reached,
+                verified=bool(reached),
+                refuted=reached is False,
             )
 
 
@@ -225,6 +268,8 @@ def _does_the_same(reading: Reading, text: str) -> bool:
             return text.encode("cp1252").decode("utf-8") == reading.meant(text)
         except UnicodeError:
             return False
+    if reading.meant is _from_base64:
+        return all(_decoded_run(one) != one for one in BASE64.findall(text))
     return reading.meant is not _without_tags or html.unescape(text) == text
 
 
@@ -245,10 +290,10 @@ def _text(index: Index, path: str) -> str:
     return next((one.text for one in documents if one.path == path), "")
 
 
-def _reached(runs: Reruns, index: Index, goal: Goal, text: str) -> bool:
+def _reached(runs: Reruns, index: Index, goal: Goal, text: str) -> bool | None:
     """Whether the answer is as wanted in a temporary index in which the note has another text.
 
-    False, which is *not verified*, for an index that cannot be made again here.
+    None, which is *not tried*, for an index that cannot be made again here.
     """
     try:
         memory = cut_index(index)
@@ -264,15 +309,15 @@ MOST_COPIED = 1000
 """A memory of more files is not copied."""
 
 
-def _reached_in_a_copy(runs: Reruns, index: Index, goal: Goal, text: str) -> bool:
+def _reached_in_a_copy(runs: Reruns, index: Index, goal: Goal, text: str) -> bool | None:
     """The same for an index whose chunker is not known: with a copy of the folder and of the index file."""
     inner = innermost(index)
     if not isinstance(inner, MemoryIndex) or inner.root is None or getattr(inner.embedder, "remote", False):
-        return False
+        return None
     paths = {path: Path(path) for path in inner.paths()}
     outside = any(one.is_absolute() or ".." in one.parts for one in paths.values())
     if outside or len(paths) > MOST_COPIED or inner.changed():
-        return False
+        return None
     with tempfile.TemporaryDirectory() as folder:
         root, file = Path(folder) / "notes", Path(folder) / "index.sqlite"
         try:
@@ -287,4 +332,4 @@ def _reached_in_a_copy(runs: Reruns, index: Index, goal: Goal, text: str) -> boo
             with MemoryIndex.open(file, inner.embedder, root) as mended:
                 return goal.reached(search(runs.question, runs.pipeline, mended, runs.vector))
         except (OSError, WorkbenchError):
-            return False
+            return None

@@ -41,7 +41,7 @@ from workbench_plugins.diagnose.parameters import Aim, Goal
 
 KINDS = load_data(__file__, "outside.toml")
 """Where each kind of cause is, what it says, and what repairs it."""
-CERTAIN = ("not read", "empty", "wordless")
+CERTAIN = ("not read", "empty", "wordless", "new")
 """What is seen in the index and the folder, without a trial."""
 NO_HITS = Hits(np.empty(0, np.int64), np.empty(0))
 LARGEST_COSINE, SAME_TEXT = 1.001, 0.7
@@ -160,7 +160,8 @@ def _of_no_file(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     repair = f"return each id as {found[0]}" if found else "return paths as the index has them"
     where = f"number {place} of {len(ids)}" if place else f"not among the {len(ids)}"
     evidence = f"with such paths, {goal.path} is {where}" if found else "no id is near to a path"
-    yield Cause(("ids",), runs.base.unknown_ids, repair, evidence, works)
+    in_vain = bool(found) and not works
+    yield Cause(("ids",), runs.base.unknown_ids, repair, evidence, works, refuted=in_vain, certain=True)
 
 
 FEWEST_WORDS = 2
@@ -199,6 +200,7 @@ def _empty_scope(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
         f"write paths as the index has them: {within[0]}" if within else "write paths as the index has them",
         f"{told}; in {within[0]} the file is {goal.aim}" if reached else told,
         reached,
+        refuted=meant is not None and not reached,
         certain=True,
     )
 
@@ -214,11 +216,18 @@ def _of_store(index: Index, goal: Goal) -> Iterator[Cause]:
             yield Cause(("index",), one.description, one.repair, told, False)
 
 
-def of_kind(kind: str, evidence: str, verified: bool = False) -> Cause:
-    """The cause of a kind, in the words of KINDS, with its evidence."""
+def of_kind(kind: str, evidence: str, works: bool | None = None) -> Cause:
+    """The cause of a kind, in the words of KINDS; `works` is None if its repair was not tried."""
     told = KINDS[kind]
-    certain = kind in CERTAIN
-    return Cause((told["where"],), told["says"], told["repair"], evidence, verified, certain=certain)
+    return Cause(
+        (told["where"],),
+        told["says"],
+        told["repair"],
+        evidence,
+        verified=bool(works),
+        refuted=works is False,
+        certain=kind in CERTAIN,
+    )
 
 
 def without_foreign_vectors(index: Index, question: str, pipeline: Pipeline) -> Index:
@@ -375,9 +384,8 @@ def _of_vectors(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
         return
     if not np.isfinite(distances).all():
         away = rows[~np.isfinite(distances)]
-        made = {int(row): index.embed(one.text) for row, one in zip(away, index.chunks(away), strict=True)}
         told = f"{goal.path}: {away.size} of {counted(rows.size, 'chunk')} are in no answer of the vector leg"
-        yield of_kind("unreached", told, found_with(runs, index, goal, made))
+        yield of_kind("unreached", told, found_with(runs, index, goal, _embedded(index, away)))
         return
     best = int(rows[np.argmin(distances)])
     (chunk,) = index.chunks(np.array([best]))
@@ -399,12 +407,28 @@ def _of_vectors(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
         yield from _half_read(runs, index, goal, best)
 
 
+MOST_EMBEDDED = 300
+"""So many chunks are embedded again at most to try what the right vectors would bring."""
+
+
 def _foreign(runs: Reruns, index: Index, goal: Goal, evidence: str) -> Cause:
-    """The stored vectors are those of another model: verified with the file's vectors made anew."""
-    rows = index.rows_of(goal.path)
+    """The stored vectors are those of another model: tried with the file's vectors made anew, then with all.
+
+    Not tried to the end in an index of very many chunks.
+    """
+    own = index.rows_of(goal.path)
+    works: bool | None = found_with(runs, index, goal, _embedded(index, own))
+    if not works:
+        small = index.size <= MOST_EMBEDDED
+        every = np.concatenate([index.rows_of(path) for path in index.paths()]) if small else own
+        works = found_with(runs, index, goal, _embedded(index, every)) if small else None
+    return of_kind("foreign", evidence, works)
+
+
+def _embedded(index: Index, rows: Rows) -> dict[int, Vector]:
+    """The vectors of some chunks, made anew."""
     chunks = index.chunks(rows)
-    made = {int(row): index.embed(chunk.text) for row, chunk in zip(rows, chunks, strict=True)}
-    return of_kind("foreign", evidence, found_with(runs, index, goal, made))
+    return {int(row): index.embed(chunk.text) for row, chunk in zip(rows, chunks, strict=True)}
 
 
 def _half_read(runs: Reruns, index: Index, goal: Goal, best: int) -> Iterator[Cause]:

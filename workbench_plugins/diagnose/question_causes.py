@@ -2,8 +2,9 @@
 
 The question is in another language than the notes; none of its words of content is in any note; it spells
 words otherwise than the notes; it is hidden in a longer text; it writes a date in a form that no note has; it
-writes a name short or in full, where the note has the other one (see `short_forms`); or it has a form that a
-search reads as plain words (see `question_syntax`).
+writes a name short or in full, where the note has the other one (see `short_forms`), or a name or a quantity
+otherwise (see `written_otherwise`); or it has a form that a search reads as plain words (see
+`question_syntax`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date
 from importlib.util import find_spec
-from itertools import groupby, pairwise, product
+from itertools import groupby, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -36,6 +37,7 @@ from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.question_syntax import syntax_causes
 from workbench_plugins.diagnose.short_forms import NUMBERS_IN_WORDS, short_form_causes, spelled_out
 from workbench_plugins.diagnose.unread_scripts import script
+from workbench_plugins.diagnose.written_otherwise import written_otherwise
 
 LANGUAGES = {
     name: frozenset(text.split()) for name, text in load_data(__file__, "question_languages.toml").items()
@@ -70,7 +72,8 @@ def question_causes(asked: Asked, near: Sequence[str] = ()) -> list[Cause]:
 def causes_of_form(asked: Asked, near: Sequence[str]) -> list[Cause]:
     """What the form of the question says by itself, the surest first."""
     found = [*_hidden(asked), *_date(asked), *syntax_causes(asked, near)]
-    found = found or [*short_form_causes(asked, near)] or [*_language(asked)]
+    found = found or [*short_form_causes(asked, near)] or [*written_otherwise(asked, near)]
+    found = found or [*_language(asked)]
     return sorted(found, key=lambda one: not one.verified)
 
 
@@ -129,22 +132,35 @@ def _language(asked: Asked) -> Iterator[Cause]:
     if not mine or not theirs or mine == theirs:
         return
     memory = inner.command_options if isinstance(inner, MemoryIndex) else "FOLDER"
-    reached = asked.deep and isinstance(inner, MemoryIndex) and _in_many_languages(asked, inner)
-    evidence = f"{counted(len(words), 'word')} of the question are {mine} ({', '.join(words[:4])})"
-    tried = f"; with the vectors of {MULTILINGUAL} the answer is as wanted" if reached else ""
+    works = _in_many_languages(asked, inner) if asked.deep and isinstance(inner, MemoryIndex) else None
+    evidence = (
+        f"{counted(len(words), 'word')} of the question are {mine} ({', '.join(words[:4])}); the vectors are "
+        f"those of {getattr(inner, 'model', 'another engine')}"
+    )
+    if works is not None:
+        outcome = "as wanted" if works else "still not as wanted"
+        evidence += f"; with the vectors of {MULTILINGUAL} the answer is {outcome}"
     command = f"workbench index {memory} --model {MULTILINGUAL} --rebuild"
+    repairs = {
+        True: command,
+        False: f"ask in {theirs}",
+        None: f"ask in {theirs}; or try a model of many languages: {command}",
+    }
     yield cause_in_question(
         f"the question is in {mine}, and the notes are in {theirs}",
-        command if reached else f"ask in {theirs}; or try a model of many languages: {command}",
-        f"{evidence}; the vectors are those of {getattr(inner, 'model', 'another engine')}{tried}",
-        reached,
+        repairs[works],
+        evidence,
+        bool(works),
     )
 
 
-def _in_many_languages(asked: Asked, index: MemoryIndex) -> bool:
-    """Whether the answer is as wanted in a temporary index of the same files with a multilingual model."""
+def _in_many_languages(asked: Asked, index: MemoryIndex) -> bool | None:
+    """Whether the answer is as wanted in a temporary index of the same files with a multilingual model.
+
+    None if that was not tried.
+    """
     if index.root is None or index.size > MOST_EMBEDDED or find_spec(MULTILINGUAL) is None:
-        return False
+        return None
     extra = extra_paths_of(index.root, Path(index.name))
     with TemporaryDirectory() as folder:
         file = Path(folder) / "index.sqlite"
@@ -154,7 +170,7 @@ def _in_many_languages(asked: Asked, index: MemoryIndex) -> bool:
             with MemoryIndex.open(file, embedder, index.root) as made:
                 return asked.works(search(asked.question, asked.pipeline, made))
         except WorkbenchError:
-            return False
+            return None
 
 
 def _sample(index: Index) -> list[str]:
@@ -204,13 +220,14 @@ def _words(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
         return
     some = {one: words[:3] for one, words in nearest.items() if words}
     told = [f"nearest to {one} in the notes: {', '.join(words)}" for one, words in some.items()]
+    untried = told and not asked.deep  # a diagnosis has asked with these words, in vain
     whole = "none of the question's words of content is in any note"
     part = f"{len(missing)} of the question's {len(content)} words of content are in no note"
     yield cause_in_question(
         f"{whole if every else part}: {', '.join(missing[:6])}",
         asked.instead(better)
         if better
-        else ("ask with words of the notes: " + "; ".join(told) if told else _other_memory(asked)),
+        else ("ask with words of the notes: " + "; ".join(told) if untried else _other_memory(asked)),
         "; ".join(
             [f"{len(known):,} words of the notes were looked at", *told]
             + ([f"“{short(better)}” {asked.outcome}"] if better else [])
@@ -244,22 +261,12 @@ def _misspelt(asked: Asked) -> Iterator[Cause]:
     alike = {one: _misspelt_for(one, known) for one in words}
     nearest = {one: some for one, some in alike.items() if some}
     better = asked.first_that_works(_with_replacements(asked.question, nearest)) if nearest else ""
-    looked = f"{len(known):,} words of the notes were looked at"
     if better:
         yield cause_in_question(
             f"no note has {', '.join(nearest)}; the notes have "
             f"{', '.join(some[0] for some in nearest.values())}",
             asked.instead(better),
-            f"{looked}; “{short(better)}” {asked.outcome}",
-            True,
-        )
-        return
-    joined = asked.first_that_works(_joined_otherwise(asked.question, known))
-    if joined:
-        yield cause_in_question(
-            f"the notes write “{short(joined)}”: words of the question are parted or joined otherwise",
-            asked.instead(joined),
-            f"{looked}; “{short(joined)}” {asked.outcome}",
+            f"{len(known):,} words of the notes were looked at; “{short(better)}” {asked.outcome}",
             True,
         )
 
@@ -350,19 +357,6 @@ def _several(asked: Asked) -> Iterator[Cause]:
             f"“{short(better)}” alone {asked.outcome}",
             True,
         )
-
-
-def _joined_otherwise(question: str, known: Counter[str]) -> Iterator[str]:
-    """The question with two words written as one, or one as two, where the notes write them so."""
-    words = unicode_words(question)
-    for one, two in pairwise(words):
-        if (one + two).lower() in known:
-            yield re.sub(rf"\b{re.escape(one)}[\s-]+{re.escape(two)}\b", one + two, question)
-    for word in words:
-        small = word.lower()
-        for cut in range(3, len(small) - 2):
-            if small not in known and small[:cut] in known and small[cut:] in known:
-                yield question.replace(word, f"{word[:cut]} {word[cut:]}")
 
 
 def slips(word: str, other: str) -> int:

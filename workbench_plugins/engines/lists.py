@@ -20,7 +20,7 @@ from workbench.errors import InputError
 from workbench.records import Chunk, Document, Hits, Leg, Query, Rows, Trace, Vector
 from workbench.retrieval.columns import ColumnStage, Numbers
 from workbench.retrieval.cutoff import Limit, Order
-from workbench.retrieval.foreign_ids import not_answered
+from workbench.retrieval.foreign_ids import answered
 from workbench.retrieval.fusion import Fusion
 from workbench.retrieval.index_adapters import innermost
 from workbench.retrieval.legs import Depth, KeywordLeg, LegRank, LegStage, Union, VectorLeg, with_leg
@@ -86,12 +86,11 @@ class ListIndex(Index):
         key = leg, question, depth
         if key not in self._answers:
             try:
-                scores = dict(islice(first_scores(self.legs[leg].ask(question, depth)).items(), depth))
+                pairs = answered(self.name, question, self.legs[leg].ask, depth)
+                scores = dict(islice(first_scores(pairs).items(), depth))
             except (TypeError, ValueError) as error:
                 problem = f"The {leg} leg of {self.name} does not return (id, score) pairs: {error}."
                 raise InputError(problem, "Give pairs, best first, and None for a score.") from error
-            except LookupError as error:
-                raise not_answered(self.name, question, error) from error
             self._answers[key] = self._hits(self.legs[leg], scores)
         return self._answers[key]
 

@@ -27,7 +27,7 @@ def fix_button(fix: Fix, prices: Prices, side: str) -> dict[str, Any] | None:
             moved[name] = _value(text)
         elif option == "--system":
             system = value
-    asked = "questions that the memory asks of itself" if prices.proxy else "labelled questions"
+    asked = prices.asked_text
     price = f"{fix.price.hits_text} of {len(prices.questions)} {asked}"
     if prices.controls:
         price += f", {fix.price.silence_text} of {len(prices.controls)} unanswerable ones return nothing"

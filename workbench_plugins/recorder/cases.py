@@ -1,11 +1,16 @@
-"""A recording as a case: the two lists, a system with the same fusion, and what was expected."""
+"""A recording as a case: the two lists, a system with the same fusion, and what was expected.
+
+And the other way: what loses the file of a case that is made of lists.
+"""
 
 from __future__ import annotations
 
 import math
 
 from workbench.errors import InputError
+from workbench.measure.questions import Question, QuestionSet
 from workbench.records import Stage
+from workbench_plugins.cases.case_results import CaseRun
 from workbench_plugins.cases.model import (
     Case,
     CaseLists,
@@ -16,9 +21,12 @@ from workbench_plugins.cases.model import (
     environment,
 )
 from workbench_plugins.cases.running import run_case
+from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
 from workbench_plugins.diagnose.parameters import settings_between
+from workbench_plugins.engines.lists import Asked, Scores
 from workbench_plugins.engines.presets import PIPELINES
 from workbench_plugins.engines.whose_fusion import lists_of
+from workbench_plugins.recorder.recorded_index import ListsOfCase
 from workbench_plugins.recorder.recording import Recording, as_known
 
 
@@ -71,3 +79,43 @@ def _system(fusion: Stage) -> tuple[str, list[str]]:
         "No system here fuses lists as this recording does, so no case can hold it.",
         f"These can: {', '.join(one.name for one in PIPELINES)}.",
     )
+
+
+def cause_in_lists(ran: CaseRun) -> list[str]:
+    """What loses the file of the first question that fails, for a case of lists: the cause, and its repair.
+
+    The repair is one of the case's own system, and is told only if the case holds with it. Empty for a case
+    of notes, and for one that holds or expects something else than a file.
+    """
+    failing = next((one for one in ran.answers if not one.holds and one.asked.expect.found), None)
+    lists = ran.case.memory.lists
+    if lists is None or failing is None or failing.asked.expect.found in failing.trace.paths()[:1]:
+        return []
+    legs = {"vector": _recorded(lists.vector), "keyword": _recorded(lists.keyword)}
+    index = ListsOfCase("the given lists", legs, dict.fromkeys([*lists.vector, *lists.keyword], ""))
+    question, target = failing.asked.question, failing.asked.expect.found or ""
+    alone = QuestionSet(questions=(Question(question=question, target=target),))
+    found = diagnose(question, ran.pipeline, index, target, questions=alone)
+    return [found.headline, *_repairs(ran.case, found)]
+
+
+def _recorded(scores: Scores) -> Asked:
+    best_first = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
+    return Asked(lambda *_: best_first, number="given score", again=False)
+
+
+def _repairs(case: Case, found: Diagnosis) -> list[str]:
+    """The first repair with which the case holds, as settings of its system."""
+    for fix in found.fixes:
+        words = (fix.as_set or "").split()
+        settings = words[1::2] if words[::2] == ["--set"] * len(words[::2]) else []
+        if not settings:
+            continue
+        system = case.system.with_changes(settings=[*case.system.settings, *settings])
+        try:
+            holds = run_case(case.with_changes(system=system)).holds
+        except InputError:  # the system of a case does not take every setting
+            continue
+        if holds:
+            return [f"Repair: in the case's system, settings: [{', '.join(settings)}]"]
+    return []

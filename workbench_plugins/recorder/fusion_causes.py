@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
+from workbench.errors import InputError
 from workbench.measure.blame import Reruns
 from workbench.records import Hits, Rows
 from workbench.retrieval.columns import Columns
@@ -21,7 +22,7 @@ from workbench.retrieval.legs import legs_of
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import unicode_words
 from workbench.retrieval.scope import FILTER_FIRST
-from workbench.stop_words import STOP_WORDS
+from workbench.stop_words import STOP_WORDS, content_words
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.parameters import Goal
 from workbench_plugins.engines.lists import ALL, ListIndex, ListLeg, Read
@@ -31,21 +32,30 @@ from workbench_plugins.recorder.recorded_index import RecordedIndex, TopK
 def causes(index: RecordedIndex, runs: Reruns, goal: Goal) -> Iterator[Cause]:
     """Faults of each leg, then a cut before the fusion. Weights and floors are stages, as of any pipeline."""
     legs = [one for one in legs_of(runs.pipeline.stages) if isinstance(one, ListLeg)]
-    deaf = [(leg, _deaf(index, leg, runs, goal)) for leg in legs]
+    deaf = [(leg, _checked(index, _deaf(index, leg, runs, goal))) for leg in legs]
     found = [*_ids_in_two_ways(index, legs, runs, goal), *_other_scale(legs, runs, goal)]
     found += _inner_join(index, legs, runs, goal)
+    for leg, _ in deaf:
+        found += _checked(index, _all_words(index, leg, runs, goal))
+    joined = {where for one in found for where in one.where}
     for leg, same_list in deaf:
-        found += _upside_down(index, leg, runs, goal)
-        if same_list is None:  # else what it brings says nothing about its words
-            found += _other_words(index, leg, runs, goal)
-            found += _without_idf(index, leg, runs, goal)
-        found += _filtered(index, leg, runs, goal)
-        found += _filtered_late(index, leg, runs, goal)
-        found += _empty(index, leg, runs, goal)
+        of_words = () if same_list else (_other_words, _without_idf)  # a deaf leg says nothing of its words
+        empty = () if leg.slot in joined else (_empty,)
+        for check in (_upside_down, *of_words, _filtered, _filtered_late, *empty):
+            found += _checked(index, check(index, leg, runs, goal))
     yield from found
     if not any(one.verified for one in found):
-        yield from (one for _, one in deaf if one is not None)
+        yield from (one for _, some in deaf for one in some)
     yield from _cut_before_fusion(index, legs, runs, goal)
+
+
+def _checked(index: RecordedIndex, check: Iterator[Cause]) -> list[Cause]:
+    """What a check finds; nothing if it asks what the engine cannot answer, which the index keeps."""
+    try:
+        return list(check)
+    except InputError as error:
+        index.unanswered.append(error.problem)
+        return []
 
 
 def turned(index: ListIndex, leg: str, question: str, depth: int) -> Hits:
@@ -65,6 +75,11 @@ def each_word_alone(index: ListIndex, leg: str, question: str, depth: int) -> Hi
     ids = {row: chunk.id for row, chunk in zip(sums, chunks, strict=True)}
     best = sorted(sums, key=lambda row: (-sums[row], ids[row]))[:depth]
     return Hits(np.array(best, np.int64), np.array([sums[row] for row in best]), True, "sum of 1 / rank")
+
+
+def each_word_of_content(index: ListIndex, leg: str, question: str, depth: int) -> Hits:
+    """The same for the words of content of a question."""
+    return each_word_alone(index, leg, " ".join(content_words(unicode_words(question))), depth)
 
 
 def _upside_down(index: RecordedIndex, leg: ListLeg, runs: Reruns, goal: Goal) -> Iterator[Cause]:
@@ -94,21 +109,60 @@ def with_turned_scores(index: ListIndex, leg: str, question: str, depth: int) ->
     return replace(hits, raw=1 - hits.raw)
 
 
-def _empty(index: RecordedIndex, leg: ListLeg, runs: Reruns, goal: Goal) -> Iterator[Cause]:
-    """A leg that wants all words at once, or that returns nothing for any of them."""
+def _all_words(index: RecordedIndex, leg: ListLeg, runs: Reruns, goal: Goal) -> Iterator[Cause]:
+    """A leg of words that wants all of them at once: tried with what any of them brings."""
+    if leg.name == "vector":
+        return
     wanted, hits = index.rows_of(goal.path), index.listed(leg.name, runs.question, ALL)
-    if index.legs[leg.name].again and leg.name != "vector" and not np.isin(wanted, hits.rows).any():
-        alone = each_word_alone(index, leg.name, runs.question, ALL)
-        if np.isin(wanted, alone.rows).any():
-            fault = f"{leg.name} leg: the query wants all words of the question at once (AND)"
-            evidence = (
-                f"the whole question brings {hits.rows.size} documents, without {goal.path}; its words, each "
-                f"alone, bring {alone.rows.size}, with it"
-            )
-            cause = Cause((leg.slot,), fault, "join the words with OR", evidence, verified=False)
-            yield _tried(cause, replace(leg, read=each_word_alone), runs, goal)
-            return
-    if not hits.rows.size:
+    again = index.legs[leg.name].again
+    if np.isin(wanted, hits.rows).any() or not (again or _has_all_words(index, hits, runs.question)):
+        return
+    reads = {"": each_word_alone, ", without words such as “the”": each_word_of_content}
+    found: list[Cause] = []
+    for without, read in reads.items() if again else [("", by_shared_words)]:
+        alone = read(index, leg.name, runs.question, ALL)
+        if not np.isin(wanted, alone.rows).any():
+            break
+        fault = f"{leg.name} leg: the query wants all words of the question at once (AND)"
+        of_any = "its words, each alone, bring" if again else "any of its words is in"
+        evidence = (
+            f"the whole question brings {hits.rows.size} documents, without {goal.path}; {of_any} "
+            f"{alone.rows.size}, and {goal.path} is one of them"
+        )
+        cause = Cause((leg.slot,), fault, f"join the words with OR{without}", evidence, verified=False)
+        found.append(_tried(cause, replace(leg, read=read), runs, goal))
+        if found[-1].verified:
+            break
+    yield from found[-1:]
+
+
+def _has_all_words(index: ListIndex, hits: Hits, question: str) -> bool:
+    """Whether a list has just those documents whose texts have all words of content of a question."""
+    asked = {one.lower() for one in content_words(unicode_words(question))}
+    having = [
+        id_ for id_, text in index.texts.items() if asked <= {one.lower() for one in unicode_words(text)}
+    ]
+    return (
+        len(asked) > 1
+        and any(index.texts.values())
+        and {*having} == {one.id for one in index.chunks(hits.rows)}
+    )
+
+
+def by_shared_words(index: ListIndex, _: str, question: str, depth: int) -> Hits:
+    """The documents that have any word of content of a question, by how many of them they have."""
+    asked = {one.lower() for one in content_words(unicode_words(question))}
+    shared = {
+        id_: len(asked & {one.lower() for one in unicode_words(text)}) for id_, text in index.texts.items()
+    }
+    best = sorted((one for one in shared if shared[one]), key=lambda one: (-shared[one], one))[:depth]
+    rows = np.array([index.rows_of(one)[0] for one in best], np.int64)
+    return Hits(rows, np.array([shared[one] for one in best], float), True, "shared words")
+
+
+def _empty(index: RecordedIndex, leg: ListLeg, runs: Reruns, _: Goal) -> Iterator[Cause]:
+    """A leg that returns nothing."""
+    if not index.listed(leg.name, runs.question, ALL).rows.size:
         yield Cause(
             (leg.slot,),
             f"{leg.name} leg: it returns nothing",
@@ -286,10 +340,10 @@ OTHER_QUESTIONS = 3
 """So many questions of other words tell that a leg does not read its question."""
 
 
-def _deaf(index: RecordedIndex, leg: ListLeg, runs: Reruns, goal: Goal) -> Cause | None:
+def _deaf(index: RecordedIndex, leg: ListLeg, runs: Reruns, goal: Goal) -> Iterator[Cause]:
     """A leg that returns one list for all questions: tried with the document at its first place."""
     if not index.legs[leg.name].again or len(index.texts) < OTHER_QUESTIONS:
-        return None
+        return
     asked = {one.lower() for one in unicode_words(runs.question)}
     others = []
     for _, text in sorted(index.texts.items()):
@@ -299,7 +353,7 @@ def _deaf(index: RecordedIndex, leg: ListLeg, runs: Reruns, goal: Goal) -> Cause
     mine = index.listed(leg.name, runs.question, ALL).rows
     theirs = [index.listed(leg.name, one, ALL).rows for one in others]
     if len(others) < OTHER_QUESTIONS or mine.size < 2 or any(not np.array_equal(mine, one) for one in theirs):
-        return None
+        return
     fault = f"{leg.name} leg: it returns the same list for every question that was tried"
     evidence = (
         f"{OTHER_QUESTIONS} questions of other words, such as “{others[0]}”, get the same {mine.size} "
@@ -307,7 +361,7 @@ def _deaf(index: RecordedIndex, leg: ListLeg, runs: Reruns, goal: Goal) -> Cause
     )
     repair = "look whether the question reaches it: a cache, a fixed query, or vectors that are all the same"
     cause = Cause((leg.slot,), fault, repair, evidence, verified=False)
-    return _tried(cause, replace(leg, read=_with_missing(goal.path)), runs, goal)
+    yield _tried(cause, replace(leg, read=_with_missing(goal.path)), runs, goal)
 
 
 def _filtered(index: RecordedIndex, leg: ListLeg, runs: Reruns, goal: Goal) -> Iterator[Cause]:

@@ -43,10 +43,15 @@ class RecordedIndex(ListIndex):
     """The lists of an engine that was recorded, and its answer to each recorded question.
 
     `limited` says that the length of the answer is known, and not only inferred from where the answer ends.
+    `unanswered` are the errors of checks that asked what the engine cannot answer.
     """
 
     answers: Mapping[str, Scores] = {}
     limited = False
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.unanswered: list[str] = []
 
     def upside_down(self, leg: str, question: str) -> bool:
         """Whether a leg's list begins with its worst scores."""
@@ -65,3 +70,10 @@ class RecordedIndex(ListIndex):
         from workbench_plugins.recorder.fusion_causes import causes
 
         return causes(self, runs, goal)
+
+
+class ListsOfCase(RecordedIndex):
+    """The lists of a case, whose system is one of ours, so that any fusion can take the place of its own."""
+
+    def offers(self, pipeline: Pipeline, slot: str, content: Any) -> bool:
+        return slot == "fusion" or super().offers(pipeline, slot, content)

@@ -13,7 +13,7 @@ from workbench.errors import InputError
 from workbench.progress import progress_bar
 from workbench.records import KEPT, Chunk, Hits, Leg, Query, Rows, Trace, Vector
 from workbench.retrieval.cutoff import Limit
-from workbench.retrieval.foreign_ids import none_is_known, not_answered
+from workbench.retrieval.foreign_ids import answered, none_is_known
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import LegStage, with_leg
 from workbench.retrieval.pipeline import Pipeline, Source, search
@@ -42,13 +42,11 @@ class Recorder(LegStage, slot="results", name="engine", number="score"):
         """The trace with what the engine returned. Raises InputError for results that are not (id, score)."""
         found: dict[str, float] = {}
         try:
-            for id_, score in self.search(trace.question):
+            for id_, score in answered(self.engine, trace.question, self.search):
                 found.setdefault(str(id_), float(score))
         except (TypeError, ValueError) as error:
             problem = f"{self.engine} does not return (id, score) pairs: {error}."
             raise InputError(problem, "docs/measuring.md shows two examples.") from error
-        except LookupError as error:
-            raise not_answered(self.engine, trace.question, error) from error
         scores, ranks = np.array(list(found.values()), float), np.arange(1.0, len(found) + 1)
         known = [context.index.rows_of(id_) for id_ in found]
         rows: Rows = np.array([some[0] if some.size else -2 - at for at, some in enumerate(known)], np.int64)

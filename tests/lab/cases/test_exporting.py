@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,12 +19,21 @@ from workbench.retrieval.legs import FixedDepth
 from workbench.systems.catalogue import system
 from workbench_plugins.cases.case_results import CaseRun
 from workbench_plugins.cases.making import case_of_specimen
-from workbench_plugins.cases.model import Case, case_text, load_case, parsed_case
+from workbench_plugins.cases.model import (
+    Case,
+    CaseQuestion,
+    CaseSystem,
+    Expected,
+    case_text,
+    load_case,
+    parsed_case,
+)
 from workbench_plugins.cases.redact import redacted
 from workbench_plugins.cases.running import pipeline_of_case, run_case, systems_named
 from workbench_plugins.cases.shrink import shrunk
 from workbench_plugins.engines import specimens
 from workbench_plugins.engines.museum import SPECIMENS, Answer
+from workbench_plugins.recorder.cases import cause_in_lists
 
 NO_CASES = [name for name, one in SPECIMENS.items() if one.no_case]
 CASES = [name for name in SPECIMENS if name not in NO_CASES]
@@ -81,6 +91,17 @@ def test_two_lists_of_another_engine_are_fused_by_any_system_with_a_fusion() -> 
     (tutorial,) = systems_named(["tutorial-day13"], case)
     # Min-max within each leg: in the keyword leg b is best, in the vector leg a.
     assert returned(run_case(case, tutorial)) == pytest.approx({"a": 0.7, "b": 0.3, "c": 0.0})
+
+
+def test_what_loses_the_file_of_a_case_of_lists_is_named_with_a_repair_that_holds() -> None:
+    case = lists().with_changes(questions=[CaseQuestion(question="tea", expect=Expected(found="c"))])
+    short = case.with_changes(system=CaseSystem(name="engine-rrf-60", limit=1))
+    headline, repair = cause_in_lists(run_case(short))
+    assert headline.startswith("Cause: limit: keep the first 1")
+    (settings,) = re.findall(r"\[(.*)\]", repair)
+    mended = short.system.with_changes(settings=settings.split(", "))
+    assert run_case(short.with_changes(system=mended)).holds
+    assert cause_in_lists(run_case(case)) == []
 
 
 def test_a_stage_before_the_fusion_is_run_on_lists_too() -> None:

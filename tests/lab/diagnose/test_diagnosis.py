@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import Question, QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.records import Trace, Vector
-from workbench.retrieval.cutoff import MinScore
+from workbench.retrieval.cutoff import MinScore, Order
 from workbench.retrieval.index_adapters import CachedIndex, IndexAdapter
 from workbench.retrieval.pipeline import Pipeline, Source, search
 from workbench.retrieval.scoring import MinMaxRank
@@ -29,6 +30,7 @@ from workbench.retrieval.settings import with_settings
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WITH_EVIDENCE
 from workbench_plugins.diagnose import fixes
+from workbench_plugins.diagnose.asked import search_command
 from workbench_plugins.diagnose.causes import repairs
 from workbench_plugins.diagnose.diagnosis import Diagnosis, RankedIndex, diagnose, diagnose_unwanted
 from workbench_plugins.diagnose.fixes import Fix
@@ -257,6 +259,28 @@ def test_a_limit_and_a_depth_are_moved_only_as_far_as_the_file_needs(kept: Cache
         (value,) = (one.partition("=")[2] for one in fix.settings if one.startswith(f"{slot}.{name}="))
         less = with_settings(fix.pipeline, [f"{slot}.{name}={int(value) - 1}"])
         assert target not in search(asked, less, kept).paths()
+
+
+def test_another_question_is_asked_with_a_whole_stage_of_the_user(tmp_path: Path) -> None:
+    pipeline = with_typed(SHIPPED, ["fusion=openclaw-2026.2.13+rrf", "limit.count=2"])
+    with world.build(tmp_path, {"memory/a.md": "A quagga grazes.\n"}) as index:
+        words = shlex.split(search_command("where", pipeline, index))
+    typed = [one for option, one in pairwise(words) if option == "--set"]
+    assert with_typed(SHIPPED, typed).stages == pipeline.stages
+
+
+def test_a_stage_that_raises_for_a_question_of_the_price_ends_no_diagnosis(toy: MemoryIndex) -> None:
+    @dataclass(frozen=True)
+    class Picky(Order):
+        def rows(self, trace: Trace) -> Any:
+            if trace.question != TEA.question:
+                raise ZeroDivisionError("no such question")
+            return super().rows(trace)
+
+    found = diagnose(TEA.question, SHIPPED.with_stage(Picky()), toy, TEA.target)
+    assert found.prices.alone
+    assert "rows (test_diagnosis.py:" in found.text
+    assert "raises ZeroDivisionError: no such question" in " ".join(found.text.split())
 
 
 def test_a_whole_stage_is_typed_as_a_setting() -> None:

@@ -86,3 +86,14 @@ def test_a_file_that_the_index_does_not_have_as_it_is_now_is_named_first(
         assert "memory/kite.md" not in index.paths()  # the diagnosis does not bring the index up to date
         with pytest.raises(InputError, match="no file memory/kit"):
             diagnose("kite string", THREE_FIXES, index, "memory/kit.md")
+
+
+def test_a_new_file_that_is_lost_in_an_index_up_to_date_too_gets_no_repair(home: Home) -> None:
+    (home.root / "memory/kite.md").write_text("# Kite\nIt needs a new string.\n", encoding="utf-8")
+    with home.opened() as index:
+        found = diagnose("kite string", THREE_FIXES.asking(min_score=50), index, "memory/kite.md")
+    assert found.headline == "Cause: index: the file is new and not yet indexed"
+    assert "Repair: " not in found.text
+    assert (
+        "Tried, and not enough alone; do it first, and diagnose again then:\n  workbench index" in found.text
+    )

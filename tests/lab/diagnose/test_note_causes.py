@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import shlex
 import subprocess
 import unicodedata
@@ -50,6 +51,19 @@ def joined(text: str) -> str:
     return text.replace("Bilge pumps", "BilgePumps").replace("Under stairs", "Under_stairs")
 
 
+def mailed(text: str) -> str:
+    return f"# Mail\n\n{base64.encodebytes(text.encode()).decode()}\nend\n"
+
+
+def escaped(text: str) -> str:
+    return text.replace("Bilge", "B\\u0069lge").replace("pumps", "p%75mps")
+
+
+def spaced(text: str) -> str:
+    words = text.removeprefix("# ").split()
+    return "# " + "  ".join(" ".join(word) for word in words)
+
+
 def diagnosed(tmp_path: Path, text: str, question: str = "bilge pumps stairs") -> Diagnosis:
     for name, content in {**OTHERS, "memory/pumps.md": text}.items():
         file = tmp_path / "notes" / name
@@ -67,6 +81,9 @@ def diagnosed(tmp_path: Path, text: str, question: str = "bilge pumps stairs") -
         (tagged, "HTML inside words"),
         (broken, "broken at the end of a line"),
         (joined, "written as one name"),
+        (mailed, "a text in base64"),
+        (spaced, "blanks between the letters"),
+        (escaped, "written as their numbers"),
     ],
 )
 def test_words_that_the_note_hides_are_the_cause(
@@ -77,6 +94,13 @@ def test_words_that_the_note_hides_are_the_cause(
     assert words in cause.description
     assert "bilge" in cause.description
     assert cause.verified
+
+
+def test_runs_of_letters_that_are_no_text_stay_as_they_are() -> None:
+    decode = next(one.meant for one in READINGS if "base64" in one.has)
+    picture = base64.b64encode(bytes(range(256))).decode()
+    path = "memory/protocols/falsification/first"
+    assert decode(f"{picture}\n{path}") == f"{picture}\n{path}"
 
 
 def test_a_note_that_hides_nothing_is_no_cause(tmp_path: Path) -> None:
@@ -108,7 +132,11 @@ def test_an_empty_note_is_named(tmp_path: Path) -> None:
         ("in:memory +ladder -wells", "memory ladder", "search operators (in: + -)"),
         ("ladder without paint for wells", "ladder", "says what is not wanted (“without paint for wells”)"),
         ("what was with the ladder yesterday", "2026-03-17", "does not know which day"),
-        ("barn lad der", "ladder", "parted or joined otherwise"),
+        ("barn lad der", "ladder", "writes “lad der”, and the note has “ladder”"),
+        ("barnLadder", "barn Ladder", "writes “barnLadder”, and the note has its words apart"),
+        ("a rope of 5,000 m", "5km", "writes “5,000 m”, and the note has “5km”"),
+        ("a rope of five km", "5km", "writes “five km”, and the note has “5km”"),
+        ("maxRetryCount", "max_retry_count", "and the note has “max_retry_count”"),
     ],
 )
 def test_a_form_that_is_read_as_words_is_a_cause_if_the_question_works_without_it(
@@ -119,7 +147,7 @@ def test_a_form_that_is_read_as_words_is_a_cause_if_the_question_works_without_i
 
     with world.build(tmp_path, OTHERS) as index:
         asked = Asked(question, PIPELINE, index, works, deep=True)
-        (cause, *_) = question_causes(asked, ["# 2026-03-17"])
+        (cause, *_) = question_causes(asked, ["# 2026-03-17", "The ladder, 5km of rope, max_retry_count"])
         assert words in cause.description
         assert cause.verified
         assert other in cause.repair
