@@ -34,7 +34,12 @@ SHORTEST_OWN = 12
 
 # Expressions: the group `secret` is what is replaced.
 
-_BETWEEN = r"""[\\"'`*_)\]]{0,4}[ \t]{0,3}(?:[:=|>：＝→]|=>|->|:=)[\\"'`*_(\[ \t]{0,6}(?:SecretStr\(["'])?"""
+_TYPED = r""": ?[a-z]{3,15}\??[ \t]?=(?=[ \t]?["'`])"""
+"""The type of a variable before its text, as in Swift and Python."""
+_BETWEEN = (
+    rf"""(?::value)?[\\"'`*_)\]]{{0,4}}[ \t]{{0,3}}(?:{_TYPED}|[:=|>：＝→]|=>|->|:=)"""
+    r"""[\\"'`*_(\[ \t]{0,6}(?:SecretStr\(["'])?"""
+)
 _VALUE = r"""(?P<secret>(?!…|\w{1,20} …|[<(${[])[^\s"'`,;|}\]<>\\]{4,2000})"""
 _SCHEME = r"(?:(?:bearer|basic|token|digest|apikey)[ \t]{1,3})?"
 _NOUN = (
@@ -69,6 +74,20 @@ _PAIRED = re.compile(
     re.IGNORECASE,
 )
 """A name and a value as two texts of a list, or of an object that has both."""
+_ATTRIBUTES = re.compile(
+    r"""(?:key|token|secret|passw(?:or)?d|passphrase|pwd)\\?["'][ \t]{1,3}"""
+    r"""(?:[\w-]{1,20}=\\?["'][^"'<>]{0,50}["'][ \t]{1,3}){0,3}(?:value|content)=\\?["']"""
+    r"""(?P<secret>[^\s"'<>…]{8,2000})"""
+    r"""|name:[ \t]{0,3}["']?[\w-]{0,60}(?:key|token|secret|passw(?:or)?d)["']?[ \t]{0,3}\r?\n"""
+    r"""[ \t]{0,40}value:[ \t]{0,3}["']?(?P<below>[^\s"'<>…$][^\s"'<>…]{7,2000})""",
+    re.IGNORECASE,
+)
+"""A name and a value as two attributes of a tag, or in two lines of YAML."""
+_GIVEN = re.compile(
+    rf"""(?:[a-z_.](?:token|key)\(|{_NOUN}[ \t]to[ \t])["'`](?P<secret>[^\s"'`,;|<>…]{{8,500}})""",
+    re.IGNORECASE,
+)
+"""The argument of a call that is named as a secret is, and what somebody set one to."""
 _AWAY = (
     r"[^A-Za-z0-9]{1,20}(?:(?:value|string_?value|string|default|summary|text|td|th|code|pre|used|is|was|i|br"
     r"|span|b)[^A-Za-z0-9]{1,20}){0,4}"
@@ -105,6 +124,8 @@ _COOKIE = re.compile(
 _BEARER = re.compile(r"\bbearer[ \t]{1,3}(?P<secret>[\w.~+/=-]{6,4000})", re.IGNORECASE)
 _OPTION = re.compile(
     r"""(?<![\w-])(?:-u|--user|--proxy-user)[ =]{1,3}["']?(?P<secret>[^\s"':]{1,200}:[^\s"']{1,500})"""
+    r"""|--[a-z][\w-]{1,40}-(?:passw(?:or)?d|token|key|secret|auth)[ =]{1,3}["']?"""
+    r"""(?P<named>(?!\d+(?:\s|$))(?=\D{0,60}\d)[^\s"'<$…-][^\s"']{7,500})"""
     r"""|--(?:passw(?:or)?d|token|api-key|secret|auth)[ =]{1,3}["']?(?P<given>[^\s"'<$…-][^\s"']{3,500})"""
     r"""|\b(?:(?:mysql|mariadb|sshpass|mongo)\w{0,10} [^\r\n]{0,100}?(?<= )-p"""
     r"""|ldap\w{1,10} [^\r\n]{0,100}?(?<= )-w|(?:redis|valkey)-cli [^\r\n]{0,100}?(?<= )-a)"""
@@ -141,11 +162,13 @@ _SHAPED: tuple[Words, ...] = (
     (_COOKIE, ("cookie",)),
     (_OPTION, ("-u", "--", "-p", "-w", "-a")),
     (_LOGIN, ("login",)),
+    (_ATTRIBUTES, ("value", "content")),
 )
 _WITH_A_DIGIT: tuple[Words, ...] = (
     (_KEYED, ("_key", "_pass", "_auth", "session", "sid", "signature")),
     (_TOLD, _ANY),
     (_BESIDE, _ANY),
+    (_GIVEN, _ANY),
     (_PAIRED, ("key", "token", "secret", "pass", "authorization", "cookie")),
     (_NEAR, ("key", "token", "secret", "passw")),
     (_BEARER, ("bearer",)),

@@ -77,6 +77,37 @@ def test_a_secret_is_found_where_an_earlier_beginning_is_none(text: str, expecte
     assert masked(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ('<add key="PloverToken" value="monkey12345x" />', "monkey12345x"),
+        ('<input type="hidden" name="access_token" id="t" value="monkey12345x">', "monkey12345x"),
+        ('client.set_access_token("falcon-meadow-33")', "falcon-meadow-33"),
+        ("I set the plover secret to `kN7#mQ2$vB` here.", "kN7#mQ2$vB"),
+        ("./tool --plover-api-key falcon-meadow-33 tea", "falcon-meadow-33"),
+        ('let ploverToken: String = "falcon-meadow-33"', "falcon-meadow-33"),
+        ("- name: TOKEN\n  value: falcon-meadow-33", "falcon-meadow-33"),
+        ('"PloverClientSecret:Value": "falcon-meadow-33"', "falcon-meadow-33"),
+    ],
+)
+def test_a_secret_beside_its_name_is_masked_in_other_ways_of_writing(text: str, secret: str) -> None:
+    assert secret[:6] not in masked(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "./tool --max-token 16384000 tea",
+        "def opened(secret_free: bool = False) -> None: ...",
+        'count_tokens("when does the ferry leave")',
+        '<input name="query" value="when does the ferry leave">',
+        "- name: LIMIT\n  value: twenty-four-results",
+    ],
+)
+def test_what_only_looks_like_a_name_with_a_value_is_kept(text: str) -> None:
+    assert masked(text) == text
+
+
 @pytest.mark.parametrize("path", ["a" * 900, "a/" * 400_000, "\0", "\ud800", "é" * 4_000, "."])
 @pytest.mark.parametrize("tool", ["memory_diagnose", "memory_explain"])
 def test_an_odd_path_gets_an_answer_or_an_error(tool: str, path: str, tmp_path: Path) -> None:
