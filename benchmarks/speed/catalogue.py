@@ -10,13 +10,25 @@ from benchmarks.speed.peers.chroma_peer import Chroma
 from benchmarks.speed.peers.faiss_peer import Faiss
 from benchmarks.speed.peers.lancedb_peer import LanceDB
 from benchmarks.speed.peers.langchain_peer import LangChain
+from benchmarks.speed.peers.milvus_peer import Milvus
+from benchmarks.speed.peers.postgres_peer import Postgres
 from benchmarks.speed.peers.qdrant_peer import Qdrant
 from benchmarks.speed.peers.txtai_peer import Txtai
 from benchmarks.speed.subject import Subject
 from workbench.errors import unknown_name
 
 FLOORS: tuple[type[Subject], ...] = (ThisWorkbench, BareNumPy)
-PEERS: tuple[type[Subject], ...] = (Txtai, LanceDB, LangChain, Qdrant, Chroma, Faiss, BM25S)
+PEERS: tuple[type[Subject], ...] = (
+    Txtai,
+    LanceDB,
+    Milvus,
+    Postgres,
+    LangChain,
+    Qdrant,
+    Chroma,
+    Faiss,
+    BM25S,
+)
 SUBJECTS = {one.name: one for one in (*FLOORS, *PEERS)}
 
 

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 from benchmarks.speed.corpus import Asked, Corpus
 from benchmarks.speed.ours import FIRST, HYBRID
 from benchmarks.speed.report import Built, Search, SpeedReport
-from benchmarks.speed.subject import REMEDY, Ask, Subject
+from benchmarks.speed.subject import Ask, Subject
 from benchmarks.speed.syncing import synced
 from benchmarks.speed.timing import Taken, taken
-from workbench.errors import WorkbenchError
+from workbench.errors import WorkbenchError, install_extra
 from workbench.progress import progress
 
 SIZES = (564, 10_000, 100_000)
@@ -48,7 +48,9 @@ def measure(
     present = [one for one in subjects if not one.lacking()]
     for one in subjects:
         if one.lacking():
-            report.skipped.append(f"{one.name}: {', '.join(one.lacking())} not installed. {REMEDY}")
+            report.skipped.append(
+                f"{one.name}: {', '.join(one.lacking())} not installed. {install_extra(one.extra)}"
+            )
     for chunks in sizes:
         corpus = Corpus(chunks, seed)
         asked = corpus.questions(questions)
@@ -104,28 +106,31 @@ def interleaved(ready: Sequence[Ready], chunks: int, asked: Sequence[Asked]) -> 
     The system that begins is another one for each question. A hybrid search is also timed when its question
     is asked for the first time.
     """
-    ways = [(one.subject.name, kind, ask) for one in ready for kind, ask in one.subject.asks.items()]
+    ways = [(one.subject, kind, ask) for one in ready for kind, ask in one.subject.asks.items()]
     for _, _, ask in ways:
         ask(asked[-1])  # what is loaded at the first question belongs to the cold start
-    first = [(name, FIRST, ask) for name, kind, ask in ways if kind == HYBRID]
+    first = [(subject, FIRST, ask) for subject, kind, ask in ways if kind == HYBRID]
     return _in_turn(first, chunks, asked) + _in_turn(ways, chunks, asked)
 
 
-def _in_turn(ways: Sequence[tuple[str, str, Ask]], chunks: int, asked: Sequence[Asked]) -> list[Search]:
-    found = [Search(name, kind, chunks, [], []) for name, kind, _ in ways]
+def _in_turn(ways: Sequence[tuple[Subject, str, Ask]], chunks: int, asked: Sequence[Asked]) -> list[Search]:
+    found = [Search(subject.name, kind, chunks, [], []) for subject, kind, _ in ways]
     with progress(len(asked), f"Searching {chunks:,} chunks", "questions") as advance:
         for number, question in enumerate(asked):
             for step in range(len(ways)):
                 place = (number + step) % len(ways)
-                spent = _asked(ways[place][2], question)
+                subject, _, ask = ways[place]
+                spent = _asked(subject, ask, question)
                 found[place].wall_ms.append(1e3 * spent.wall)
                 found[place].cpu_ms.append(1e3 * spent.cpu)
             advance()
     return found
 
 
-def _asked(ask: Ask, question: Asked) -> Taken:
-    return taken(lambda: ask(question))
+def _asked(subject: Subject, ask: Ask, question: Asked) -> Taken:
+    before = subject.served_seconds()
+    spent = taken(lambda: ask(question))
+    return spent._replace(cpu=spent.cpu + subject.served_seconds() - before)
 
 
 def _cold(ready: Ready, question: Asked) -> Built:

@@ -27,6 +27,8 @@ class Subject(ABC):
 
     name: ClassVar[str]
     needs: ClassVar[tuple[str, ...]] = ()
+    extra: ClassVar[str] = "bench"
+    """The extra of this package that installs them."""
     largest: ClassVar[int] = 10**9
     why_largest: ClassVar[str] = ""
     keeps_texts: ClassVar[bool] = True
@@ -51,6 +53,10 @@ class Subject(ABC):
     @abstractmethod
     def asks(self) -> Mapping[str, Ask]:
         """The ways to ask, by kind of search: hybrid, keyword, vector …"""
+
+    def served_seconds(self) -> float:
+        """The processor time so far of another process that answers for this one."""
+        return 0.0
 
     def close(self) -> None:
         """Frees what is open; may be called twice."""
