@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,20 @@ def test_the_option_that_is_named_reads_them(root: Path, tmp_path: Path) -> None
         assert not [one for one in index.unread() if one.why.startswith("outside")]
 
 
+def test_doctor_knows_the_extra_paths_of_a_folder_that_is_named_from_here(
+    root: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(root.parent)
+    shutil.rmtree(root / "memory")  # so the release reads nothing without an extra path
+    assert run("index", root.name, "--as", "openclaw-2026.9.6", "--extra", ".").code == 0
+    told = run("doctor", root.name)
+    assert "2 chunks" in told.out
+    assert "are not read" not in told.out
+    shutil.rmtree(root / "projects")
+    (root / "AGENTS.md").unlink()
+    assert "Chunks are left of files that are gone: 2 of 2" in run("doctor", root.name).out
+
+
 def test_a_file_that_can_never_be_read_does_not_make_the_index_old(root: Path, tmp_path: Path) -> None:
     (root / "memory/wide.md").write_bytes("Rooibos".encode("utf-16"))
     (root / "memory/link.md").symlink_to(root / "memory/tea.md")
@@ -141,3 +156,16 @@ def test_index_search_explain_and_doctor_say_so(root: Path, run: Run) -> None:
     explained = run("explain", "rooibos", "-m", str(root), "--target", "memory/new.md")
     assert "2 files changed (memory/new.md, memory/tea.md)" in explained.err
     assert "its old text" not in explained.err
+
+
+def test_a_file_that_is_not_utf_8_is_explained_and_diagnosed_by_its_reason_alone(
+    root: Path, run: Run
+) -> None:
+    (root / "memory/odd.md").write_bytes(b"K\xfcche")
+    run("index", str(root), "--skip")
+    asked = ("rooibos", "-m", str(root), "--target", "memory/odd.md")
+    explained, found = run("explain", *asked), run("diagnose", *asked).out.splitlines()
+    assert "Files are not in the store" not in explained.err
+    assert found[0] == "Cause: index: memory/odd.md is not UTF-8: byte 1 is 0xfc"
+    assert found[2].startswith("Repair: Keep it and convert a copy: cp ")
+    assert found[2].endswith(f"&& workbench index {root}")

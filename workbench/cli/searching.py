@@ -141,7 +141,10 @@ def explain(
         if has_feature("doctor"):
             from workbench_plugins.doctor.faults import remarks_on_file
 
-            for remark in remarks_on_file(opened, path, is_known_as_stale=path in opened.changed()):
+            said = {"not indexed"} if explanation.unread else set()
+            if path in opened.changed():
+                said = {"stale", "not indexed"}
+            for remark in remarks_on_file(opened, path, without=said):
                 print_error(remark)
         paths = () if explanation.verdicts or explanation.unread else opened.paths()
         if explanation.verdicts and explanation.fate is not Fate.RETURNED:

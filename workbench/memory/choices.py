@@ -72,7 +72,7 @@ def choices_for(index_path: Path) -> Choices:
 def extra_paths_of(root: Path, index_path: Path) -> tuple[str, ...]:
     """The extra paths that the user has chosen for the memory in the folder `root` and this index."""
     chosen = choices_for(index_path)
-    return chosen.extra if chosen.memory == str(root) else ()
+    return chosen.extra if chosen.memory == str(root.resolve()) else ()
 
 
 def remember(index_path: Path, chosen: Choices) -> None:

@@ -292,7 +292,7 @@ class MemoryIndex(OpenIndex):
         elif not is_default_path(file):
             memory += ["--index", self.name]
         options = [] if self.model == PACKAGED_MODEL else ["--model", self.model]
-        extra = extra_paths_of(folder.resolve(), file)
+        extra = extra_paths_of(folder, file)
         if not extra and self.root is not None and not reads_any(memory_root(self.root), indexing.rules):
             extra = (".",)
         for path in extra:

@@ -50,10 +50,20 @@ class Unread:
     remedy: str
     refused: bool = False
 
-    def __str__(self) -> str:
+    @property
+    def reason(self) -> str:
+        """Why this file is not read, without a full stop."""
         if self.refused:
-            return f"Not read: {self.why} {self.remedy}"
-        return f"{self.path} is not read: it is a {self.kind} {_of_one(self.why)}. {_of_one(self.remedy)}"
+            return self.why.rstrip(".")
+        return f"{self.path} is not read: it is a {self.kind} {_of_one(self.why)}"
+
+    @property
+    def advice(self) -> str:
+        """What would read this file."""
+        return _of_one(self.remedy)
+
+    def __str__(self) -> str:
+        return f"{'Not read: ' if self.refused else ''}{self.reason}. {self.advice}"
 
     @property
     def kind(self) -> str:

@@ -123,12 +123,9 @@ def _causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     indexed = index.rows_of(goal.path).size > 0
     there = None if indexed else unread_near(index, goal.path)
     if there is not None:
-        told = str(there).removesuffix(f". {there.remedy}")
-        repair = "workbench index FOLDER --extra ." if there.remedy == ADD else there.remedy
-        if there.refused:  # the remedy begins with what is wrong
-            told, _, repair = there.remedy.partition(". ")
-            repair += " && workbench index FOLDER" if " && iconv " in repair else ""
-        yield replace(of_kind("not read", str(there)), description=told, repair=repair)
+        repair = "workbench index FOLDER --extra ." if there.remedy == ADD else there.advice
+        repair += " && workbench index FOLDER" if " && iconv " in repair else ""
+        yield replace(of_kind("not read", str(there)), description=there.reason, repair=repair)
         return
     if not indexed and goal.path not in changed and goal.path in index.paths():
         yield of_kind("empty", f"{goal.path}: the index knows the file, and has no chunk of it")

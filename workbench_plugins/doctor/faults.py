@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import WorkbenchError
+from workbench.errors import InputError, WorkbenchError
 from workbench.memory.choices import extra_paths_of
 from workbench.memory.data_files import load_data
 from workbench.memory.embedding.local import (
@@ -196,7 +196,10 @@ def _there(snapshot: StoreSnapshot, folder: Path) -> set[str]:
     """The files of a folder that the store would read."""
     if snapshot.rules is None:
         return {path.relative_to(folder).as_posix() for path in folder.rglob("[!.]*.md")}
-    return set(list_files(folder, extra_paths_of(folder, Path(snapshot.name)), snapshot.rules))
+    try:
+        return set(list_files(folder, extra_paths_of(folder, Path(snapshot.name)), snapshot.rules))
+    except InputError:  # by these rules there is no file any more
+        return set()
 
 
 def _inside(folder: Path, path: str) -> tuple[str, ...]:
@@ -497,10 +500,10 @@ LARGEST = 5_000
 """An explanation looks at an index of up to so many chunks; the doctor looks at any."""
 
 
-def remarks_on_file(index: OpenIndex, path: str, is_known_as_stale: bool = False) -> list[str]:
+def remarks_on_file(index: OpenIndex, path: str, without: Collection[str] = ()) -> list[str]:
     """One remark for each fault of the index that concerns the file that is explained.
 
-    That its text has changed is left out where it is known, and was said before.
+    What is of a kind in `without` is said elsewhere, and left out.
     """
     found = faults_of_file(index, path) if index.size <= LARGEST else []
-    return [f"{path}: {one}" for one in found if not (one.kind == "stale" and is_known_as_stale)]
+    return [f"{path}: {one}" for one in found if one.kind not in without]
