@@ -162,6 +162,9 @@ def test_a_file_that_is_not_utf_8_is_explained_and_diagnosed_by_its_reason_alone
     root: Path, run: Run
 ) -> None:
     (root / "memory/odd.md").write_bytes(b"K\xfcche")
+    refused = run("index", str(root)).err.splitlines()
+    assert refused[-1] == "  Or leave such files out with --skip."
+    assert refused[-2].endswith(f"> {root}/memory/odd.md")  # a command that can be pasted
     run("index", str(root), "--skip")
     asked = ("rooibos", "-m", str(root), "--target", "memory/odd.md")
     explained, found = run("explain", *asked), run("diagnose", *asked).out.splitlines()

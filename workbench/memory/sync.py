@@ -301,7 +301,8 @@ class Work:
             return None
         except InputError as error:
             if not self.options.skip:
-                remedy = f"{error.remedy} Or leave such files out with --skip."
+                # Alone in its line: what stands before it can be a command to paste.
+                remedy = f"{error.remedy}\n  Or leave such files out with --skip."
                 raise InputError(error.problem, remedy) from None
             self.summary.skipped.append(error.problem)
             return None
