@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import combinations
 from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
@@ -25,8 +26,10 @@ from workbench_plugins.engines.museum import specimen
 from workbench_plugins.reproduce.checks import computed
 from workbench_plugins.reproduce.facts import GIVEN, KINDS, Fact, Report
 from workbench_plugins.reproduce.judge import proposed
+from workbench_plugins.reproduce.pasted import lines_of
 from workbench_plugins.reproduce.reading import read_report
 from workbench_plugins.reproduce.report_patterns import WORDS
+from workbench_plugins.reproduce.spans import Span
 from workbench_plugins.reproduce.verdicts import EXIT_CODES, NEEDS, verdict_of
 
 REPORTS: dict[str, dict[str, Any]] = yaml.safe_load(
@@ -234,6 +237,7 @@ def test_a_word_on_speed_an_error_or_a_sum_decides_only_where_it_is_the_report(t
         ("I searched for transmissometer expecting to find the guide, and did not.", "transmissometer"),
         ("Lorsque je cherche eure, j'ai l'article « Lyon » d'abord.", "eure"),
         ("Searching for immunity", "immunity"),
+        ("The code is `http://example.org/api/?q=Quay%2017,harbour,nl` here.", "Quay 17,harbour,nl"),
     ],
 )
 def test_words_without_marks_or_after_other_words_are_the_question(line: str, question: str) -> None:
@@ -252,6 +256,13 @@ def test_words_without_marks_or_after_other_words_are_the_question(line: str, qu
 )
 def test_words_that_stand_for_a_question_are_none(line: str) -> None:
     assert read_report(f"# Wrong notes\n{line}\n").of("question") == []
+
+
+def test_what_is_above_nothing_does_not_depend_on_the_order_of_a_set() -> None:
+    (line,) = lines_of("kettle")
+    for signs in combinations(sorted(WORDS["weights"].keys() - {"bias"}), 3):
+        weight = Span(line, (0, 6), "kettle", frozenset(signs)).weight
+        assert weight == round(weight, 3)
 
 
 def test_what_may_be_the_question_is_offered_as_an_option(run: Run, tmp_path: Path) -> None:

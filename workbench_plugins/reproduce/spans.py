@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from urllib.parse import quote, unquote_plus
+from urllib.parse import unquote_plus
 
 from workbench.errors import InputError
 from workbench.retrieval.query import check_question, unicode_words
@@ -50,7 +50,8 @@ class Span:
     def weight(self) -> float:
         """How sure it is: above 0, it is a question."""
         weights: dict[str, float] = WORDS["weights"]
-        return weights["bias"] + sum(weights.get(one, 0.0) for one in self.signs)
+        whole = weights["bias"] + sum(weights.get(one, 0.0) for one in self.signs)
+        return round(whole, 3)  # the order of a set must not decide what is above 0
 
 
 Said = tuple[Line, int, int, str, set[str]]
@@ -63,11 +64,11 @@ def spans_of(lines: Sequence[Line]) -> list[Span]:
     called = {name for one in lines for name in form("called").findall(one.text)}
     everything, title = _words("\n".join(one.text for one in lines)), lines[0].text.lower()
     for line, first, last, said, signs in _said(lines):
-        text = said if "address" in signs and _clean(said) else _clean(said)
-        forms = (text, text.replace(" ", "+"), quote(text)) if text else ()
-        places = ((line.text.find(one, first, last), len(one)) for one in forms)
-        start, length = next((place for place in places if place[0] >= 0), (0, 0))
-        if not length:
+        encoded = "address" in signs
+        text = said if encoded and _clean(said) else _clean(said)
+        start = first if encoded else line.text.find(text, first, last)
+        length = last - first if encoded else len(text)
+        if not text or start < 0:
             continue
         before = line.text[:start]
         named = text in called or form("name").search(text) or pattern(WORDS["predicate"]).match(text)
@@ -195,8 +196,8 @@ def _bare(line: Line) -> Iterator[Said]:
 def _written(line: Line) -> Iterator[Said]:
     """What an address asks for, a command without quotation marks, and a line with the count of what came."""
     for one in pattern(WORDS["address"]).finditer(line.text):
-        said = next(filter(None, one.groups()))
-        yield line, *one.span(), unquote_plus(said), {"argument", "address"}
+        group = one.lastindex or 0
+        yield line, *one.span(group), unquote_plus(one[group]), {"argument", "address"}
     found = pattern(WORDS["command"]).fullmatch(line.text)
     if found and (line.code or line.text[0] in "$/"):
         yield line, *found.span(1), found[1], {"argument"}
