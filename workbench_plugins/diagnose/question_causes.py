@@ -1,10 +1,10 @@
 """The question itself as the cause, and another question that works, found by trying.
 
 The question is in another language than the notes; none of its words of content is in any note; it spells
-words otherwise than the notes; it is hidden in a longer text; it writes a date in a form that no note has; it
-writes a name short or in full, where the note has the other one (see `short_forms`), or a name or a quantity
-otherwise (see `written_otherwise`); or it has a form that a search reads as plain words (see
-`question_syntax`).
+words otherwise than the notes; it is hidden in a longer text; something hides its words, as HTML does; it
+writes a date in a form that no note has; it writes a name short or in full, where the note has the other one
+(see `short_forms`), or a name or a quantity otherwise (see `written_otherwise`); or it has a form that a
+search reads as plain words (see `question_syntax`).
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from workbench.safe_text import counted
 from workbench.stop_words import STOP_WORDS
 from workbench_plugins.diagnose.asked import Asked, cause_in_question, short
 from workbench_plugins.diagnose.causes import Cause
+from workbench_plugins.diagnose.note_causes import READINGS
 from workbench_plugins.diagnose.question_syntax import syntax_causes
 from workbench_plugins.diagnose.short_forms import NUMBERS_IN_WORDS, short_form_causes, spelled_out
 from workbench_plugins.diagnose.unread_scripts import script
@@ -73,7 +74,7 @@ def causes_of_form(asked: Asked, near: Sequence[str]) -> list[Cause]:
     """What the form of the question says by itself, the surest first."""
     found = [*_hidden(asked), *_date(asked), *syntax_causes(asked, near)]
     found = found or [*short_form_causes(asked, near)] or [*written_otherwise(asked, near)]
-    found = found or [*_language(asked)]
+    found = found or [*_disguised(asked)] or [*_language(asked)]
     return sorted(found, key=lambda one: not one.verified)
 
 
@@ -118,6 +119,22 @@ def _sentences(text: str) -> Iterator[str]:
     some = [one.strip() for line in lines for one in SENTENCE.findall(line) if len(one.split()) > 2]
     yield from (one for one in reversed(some) if one.endswith(("?", "？")))
     yield from (one for one in reversed(some) if not one.endswith(("?", "？")))
+
+
+# Words in a disguise
+
+
+def _disguised(asked: Asked) -> Iterator[Cause]:
+    """Words that something hides as it hides those of a note, such as HTML or a wrong encoding."""
+    readings = {one.meant(asked.question): one for one in READINGS} if asked.deep else {}
+    better = asked.first_that_works(iter(readings))
+    if better:
+        yield cause_in_question(
+            f"the question has {readings[better].has}: a search takes it as it stands",
+            asked.instead(better),
+            f"“{short(better)}” {asked.outcome}",
+            True,
+        )
 
 
 # Another language

@@ -28,7 +28,6 @@ SAME_SIZE = 0.02
 """Quantities that differ by this share are the same, since one of them may be rounded."""
 MOST_WORDS = 4
 """So many words of a text may be one word of the other."""
-PARTS = re.compile(r"[^\W\d_]?[^\W\dA-Z_]+|[A-Z]+(?![a-z])|\d+")
 
 Pair = tuple[str, str]
 """What the question has, and what the note has for it."""
@@ -44,8 +43,8 @@ def written_otherwise(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
         return
     pairs = chain(
         *(_quantities(asked.question, text) for text in near),
+        *(_numerals(asked.question, text) for text in near),
         *(_names(asked.question, text) for text in near),
-        _parts(asked.question),
     )
     questions: dict[str, Pair] = {}
     for mine, theirs in pairs:
@@ -53,10 +52,8 @@ def written_otherwise(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
     better = asked.first_that_works(iter(questions))
     if better:
         mine, theirs = questions[better]
-        there = any(theirs in text for text in near)
         yield cause_in_question(
-            f"the question writes “{short(mine)}”, and the note has "
-            + (f"“{short(theirs)}”" if there else "its words apart"),
+            f"the question writes “{short(mine)}”, and the note has “{short(theirs)}”",
             asked.instead(better),
             f"“{short(better)}” {asked.outcome}",
             True,
@@ -100,6 +97,33 @@ def _numbers(written: str) -> list[float]:
     return [float(one) for one in dict.fromkeys(readings)]
 
 
+ROMAN = {
+    f"{ten}{one}": 10 * len(ten) + number
+    for ten in ("", "X")
+    for number, one in enumerate(("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"))
+    if ten or number
+}
+
+
+def _numerals(question: str, text: str) -> Iterator[Pair]:
+    """The numbers of a question that the text writes otherwise: `III`, `3` and `three`."""
+    there: dict[int, str] = {}
+    for word in unicode_words(text):
+        there.setdefault(_value(word), word)
+    for word in unicode_words(question):
+        theirs = there.get(_value(word), word)
+        if _value(word) and theirs.lower() != word.lower():
+            yield word, theirs
+
+
+def _value(word: str) -> int:
+    """The small number that a word is, in figures, in Roman ones of two letters and more, or in words."""
+    if len(word) > 1 and word in ROMAN:
+        return ROMAN[word]
+    figures = word if word.isdecimal() else NUMBERS_IN_WORDS.get(word.lower(), "0")
+    return int(figures) if figures.isdecimal() else 0
+
+
 def _names(question: str, text: str) -> Iterator[Pair]:
     """Words that one of both writes as one and the other apart, or with other marks between them."""
     there: dict[str, str] = {}
@@ -127,11 +151,3 @@ def _letters(text: str) -> str:
 
 def _as_asked(text: str) -> list[str]:
     return [one.lower() for one in unicode_words(text)]
-
-
-def _parts(question: str) -> Iterator[Pair]:
-    """Names of several words, such as `maxRetryCount`, each with its words apart."""
-    for word in re.findall(r"\w+", question):
-        parts = PARTS.findall(word)
-        if len(parts) > 1 and not word.isupper():
-            yield word, " ".join(parts)

@@ -133,9 +133,11 @@ def test_an_empty_note_is_named(tmp_path: Path) -> None:
         ("ladder without paint for wells", "ladder", "says what is not wanted (“without paint for wells”)"),
         ("what was with the ladder yesterday", "2026-03-17", "does not know which day"),
         ("barn lad der", "ladder", "writes “lad der”, and the note has “ladder”"),
-        ("barnLadder", "barn Ladder", "writes “barnLadder”, and the note has its words apart"),
+        ("barnLadder", "barn Ladder", "the question has several words written as one name"),
         ("a rope of 5,000 m", "5km", "writes “5,000 m”, and the note has “5km”"),
         ("a rope of five km", "5km", "writes “five km”, and the note has “5km”"),
+        ("rung III", "rung 3", "writes “III”, and the note has “3”"),
+        ("barn lad<b>d</b>er", "barn ladder", "the question has HTML inside words"),
         ("maxRetryCount", "max_retry_count", "and the note has “max_retry_count”"),
     ],
 )
@@ -147,7 +149,9 @@ def test_a_form_that_is_read_as_words_is_a_cause_if_the_question_works_without_i
 
     with world.build(tmp_path, OTHERS) as index:
         asked = Asked(question, PIPELINE, index, works, deep=True)
-        (cause, *_) = question_causes(asked, ["# 2026-03-17", "The ladder, 5km of rope, max_retry_count"])
+        (cause, *_) = question_causes(
+            asked, ["# 2026-03-17", "The ladder, rung 3, 5km of rope, max_retry_count"]
+        )
         assert words in cause.description
         assert cause.verified
         assert other in cause.repair
