@@ -23,6 +23,7 @@ from workbench.contracts import Index
 from workbench.errors import WorkbenchError
 from workbench.memory.choices import extra_paths_of
 from workbench.memory.data_files import load_data
+from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.embedding.named import embedder_named
 from workbench.memory.index import MemoryIndex
 from workbench.memory.options import Options
@@ -54,6 +55,8 @@ LONG_WORD = 10
 """A word of so many letters may have two slips, and a shorter one only one."""
 TELLING = 6
 """A word of so many letters is hardly near to another one by accident, where no file says what is wanted."""
+NEAR_MEANING = 0.4
+"""Words with a smaller cosine mean other things: car and vehicle have 0.87, EFB and rules 0.30."""
 ABBREVIATION = re.compile(r"(?=.*[A-Z])[A-Z0-9]{2,5}")
 SENTENCE = re.compile(r"[^\n.!?。！？]+[.!?。！？]*")
 SPEAKER = re.compile(
@@ -274,8 +277,8 @@ def _misspelt(asked: Asked) -> Iterator[Cause]:
     known = asked.vocabulary
     if not asked.deep or len(asked.question.split()) >= MANY_WORDS:
         return  # a search without a wanted file would take any other answer for a better one
-    words = [one for one in _replaceable(asked.question) if one.lower() not in known]
-    alike = {one: _misspelt_for(one, known) for one in words}
+    unknown = [one for one in _replaceable(asked.question) if one.lower() not in known]
+    alike = {one: _misspelt_for(one, known) for one in unknown if not _is_a_word(one, asked)}
     nearest = {one: some for one, some in alike.items() if some}
     better = asked.first_that_works(_with_replacements(asked.question, nearest)) if nearest else ""
     if better:
@@ -286,6 +289,14 @@ def _misspelt(asked: Asked) -> Iterator[Cause]:
             f"{len(known):,} words of the notes were looked at; “{short(better)}” {asked.outcome}",
             True,
         )
+
+
+def _is_a_word(word: str, asked: Asked) -> bool:
+    """Whether the local model has a word in one piece: a misspelt one comes apart into several."""
+    embedder = getattr(innermost(asked.index), "embedder", None)
+    if not isinstance(embedder, LocalEmbedder) or word in NUMBERS_IN_WORDS:
+        return False
+    return len(embedder.offsets([word])[0]) == 1
 
 
 def _misspelt_for(word: str, known: Counter[str]) -> list[str]:
@@ -415,9 +426,14 @@ def _instead_of(word: str, asked: Asked, near: Sequence[str]) -> Iterator[str]:
     others = {
         one.lower() for text in near for one in unicode_words(text) if len(one) > 3 and not one.isdecimal()
     } - STOP_WORDS
-    if others and len(others) <= SAMPLE:
+    short_form = ABBREVIATION.fullmatch(word) is not None  # its vector says little of what it stands for
+    if others and len(others) <= SAMPLE and not short_form:
         own = asked.index.embed(word)
-        yield from sorted(others, key=lambda one: -float(own @ asked.index.embed(one)))[:3]
+        cosines = {one: float(own @ asked.index.embed(one)) for one in others}
+        nearest = [
+            one for one in sorted(others, key=lambda one: -cosines[one]) if cosines[one] >= NEAR_MEANING
+        ]
+        yield from nearest[:3]
 
 
 def _abbreviated(word: str, texts: Sequence[str]) -> list[str]:
@@ -428,7 +444,8 @@ def _abbreviated(word: str, texts: Sequence[str]) -> list[str]:
 
 def _spelled_alike(word: str, known: Counter[str]) -> list[str]:
     """The words that one slip makes of this one, or two of a long one, or that differ in their ending."""
-    near = difflib.get_close_matches(word.lower(), list(known), n=2, cutoff=0.75) if len(word) > 3 else []
+    words = [one for one in known if one.isalpha() or not word.isalpha()]
+    near = difflib.get_close_matches(word.lower(), words, n=2, cutoff=0.75) if len(word) > 3 else []
     most = 1 if len(word) < LONG_WORD else 2
     return [one for one in near if slips(word.lower(), one) <= most or is_near(word.lower(), Counter([one]))]
 

@@ -18,6 +18,7 @@ from workbench.systems.openclaw import THREE_FIXES
 from workbench_plugins.diagnose.asked import Asked
 from workbench_plugins.diagnose.diagnosis import diagnose
 from workbench_plugins.diagnose.question_causes import (
+    causes_of_words,
     dates_in,
     language_of,
     other_words,
@@ -100,6 +101,25 @@ def test_a_word_that_differs_in_more_than_one_slip_is_not_misspelt(index: Memory
     for question in ("where is the sparing key", "the barns and the keys", "ferry of 2025-12-15"):
         asked = Asked(question, SYSTEMS[THREE_FIXES.name], index, lambda _: True, deep=True)
         assert not [one for one in question_causes(asked) if one.description.startswith("no note has")]
+
+
+@pytest.mark.parametrize(("word", "other"), [("tiger", "timer"), ("singer", "ginger"), ("horse", "hose")])
+def test_a_word_that_the_model_knows_is_not_misspelt(kept: CachedIndex, word: str, other: str) -> None:
+    """A word that happens to be one slip away from a word of the notes is another word."""
+    pipeline = SYSTEMS[THREE_FIXES.name]
+    asked = Asked(f"the {word} and the calender", pipeline, kept, lambda _: True, deep=True)
+    assert word not in asked.vocabulary
+    assert other in asked.vocabulary
+    (cause,) = causes_of_words(asked, [])
+    assert cause.description == "no note has calender; the notes have calendar"
+
+
+@pytest.mark.parametrize("question", ["what do I do with EFB", "where are the XKCD"])
+def test_a_word_of_another_meaning_takes_no_word_s_place(kept: CachedIndex, question: str) -> None:
+    pipeline = SYSTEMS[THREE_FIXES.name]
+    near = [one.text for one in kept.chunks(kept.rows_of("MEMORY.md"))]
+    (cause,) = causes_of_words(Asked(question, pipeline, kept, lambda _: True, deep=True), near)
+    assert (cause.verified, cause.repair) == (False, "is this the right memory? It has 45 files")
 
 
 def test_an_abbreviation_is_spelled_out(index: MemoryIndex) -> None:
