@@ -166,7 +166,12 @@ READINGS = (
         r"perl -CSD -i.old -0pe 's/(?<=\w)[-\x{2010}]\n[ \t]*(?=\w)//g' FILE",
     ),
     Reading("blanks between the letters of its words", "write the words without them", _closed_up),
-    Reading("the quoted-printable form of a mail", "decode it", _unquoted),
+    Reading(
+        "the quoted-printable form of a mail",
+        "decode it",
+        _unquoted,
+        "perl -MMIME::QuotedPrint -i.old -0pe '$_ = decode_qp($_)' FILE",
+    ),
     Reading(
         "a text in base64",
         "decode it",
@@ -176,7 +181,7 @@ READINGS = (
     Reading(
         "letters that are written as their numbers, as in an address or in JSON", "decode it", _unescaped
     ),
-    Reading("letters of another alphabet that look like Latin ones", "write them in Latin", _latin),
+    Reading("letters of another alphabet that look like Latin ones", "write them with Latin letters", _latin),
     Reading("letters in another Unicode form than NFKC", "write them in that form", _composed),
     Reading("several words written as one name", "write the words apart, too", _parted),
 )

@@ -67,7 +67,7 @@ def check_known(index: Index, target: str) -> None:
     near = next(iter(difflib.get_close_matches(target, paths, n=1, cutoff=ALIKE)), None)
     some = f"It has {counted(len(paths), 'file')}, such as {', '.join(paths[:SHOWN_PATHS])}."
     hint = f"The nearest is {near}." if near else some
-    other = "" if near or root is None else " Or search the folder that has it: -m FOLDER."
+    other = "" if root is None else " Or search the folder that has it: -m FOLDER."
     raise InputError(
         f"The index has no file {target}.", f"{where}Give its path as the index has it. {hint}{other}"
     )
@@ -124,7 +124,8 @@ def _causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     there = None if indexed else unread_near(index, goal.path)
     if there is not None:
         repair = "workbench index FOLDER --extra ." if there.remedy == ADD else there.advice
-        repair += " && workbench index FOLDER" if " && iconv " in repair else ""
+        then = " && workbench index FOLDER" if " && iconv " in repair else " Then: workbench index FOLDER"
+        repair += "" if there.remedy == ADD else then
         yield replace(of_kind("not read", str(there)), description=there.reason, repair=repair)
         return
     if not indexed and goal.path not in changed and goal.path in index.paths():
@@ -318,7 +319,7 @@ def _copies(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
         evidence = f"{goal.path}: {told}; with each text once, the file is {goal.aim}"
         cause = of_kind("copies" if same else "near copies", evidence, True)
         names = ", ".join(dict.fromkeys(one.path for one in answer if one not in _each_once(answer)))
-        yield cause if same else replace(cause, repair=f"{cause.repair}: {names} repeat another file")
+        yield replace(cause, repair=f"{cause.repair}: {names} repeat another file")
         return
     crowd = _crowd(found[:MOST_COMPARED], goal.path)
     others = dict.fromkeys(one.path for one in found if one.path not in crowd)
