@@ -34,7 +34,7 @@ def causes(index: RecordedIndex, runs: Reruns, goal: Goal) -> Iterator[Cause]:
     legs = [one for one in legs_of(runs.pipeline.stages) if isinstance(one, ListLeg)]
     deaf = [(leg, _checked(index, _deaf(index, leg, runs, goal))) for leg in legs]
     found = [*_ids_in_two_ways(index, legs, runs, goal), *_other_scale(legs, runs, goal)]
-    found += _inner_join(index, legs, runs, goal)
+    found += [*_inner_join(index, legs, runs, goal), *_left_out(index, runs, goal)]
     for leg, _ in deaf:
         found += _checked(index, _all_words(index, leg, runs, goal))
     joined = {where for one in found for where in one.where}
@@ -270,6 +270,24 @@ def _under_one_id(legs: list[ListLeg], one_row: Mapping[int, int], pipeline: Pip
     for leg in legs:
         pipeline = pipeline.with_stage(replace(leg, read=under_one_id))
     return pipeline
+
+
+def _left_out(index: RecordedIndex, runs: Reruns, goal: Goal) -> Iterator[Cause]:
+    """An answer without a document that its own fusion ranks among the others: tried with that document."""
+    answer, whole = index.answers.get(runs.question, {}), index.unfiltered
+    if whole is None or goal.path in answer:
+        return
+    every = runs.trace(whole)
+    rank = next((at for at, one in enumerate(every.candidates, 1) if one.chunk.path == goal.path), math.inf)
+    if rank <= len(answer) and goal.reached(runs.trace(whole.asking(limit=len(answer)))):
+        yield Cause(
+            ("recorded_list",),
+            f"the engine drops {goal.path} after the fusion",
+            "look at what runs after the fusion: a filter, a permission, or a removal of duplicates",
+            f"Recorded: the {len(answer)} results have the scores of this fusion: "
+            f"{whole['fusion'].description}. It gives {goal.path} the rank {rank}.",
+            verified=True,
+        )
 
 
 def _other_scale(legs: list[ListLeg], runs: Reruns, goal: Goal) -> Iterator[Cause]:

@@ -43,11 +43,13 @@ class RecordedIndex(ListIndex):
     """The lists of an engine that was recorded, and its answer to each recorded question.
 
     `limited` says that the length of the answer is known, and not only inferred from where the answer ends.
-    `unanswered` are the errors of checks that asked what the engine cannot answer.
+    `unanswered` are the errors of checks that asked what the engine cannot answer. `unfiltered` is the
+    pipeline that gives every recorded score, where it also brings documents that the answer lacks.
     """
 
     answers: Mapping[str, Scores] = {}
     limited = False
+    unfiltered: Pipeline | None = None
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)

@@ -178,6 +178,7 @@ class Recorder:
         floors: list[Any] = [] if floor is None else [EngineFloor(floor=floor, of=fusion.writes()[0])]
         if isinstance(fusion, RecordedFusion):
             floors, limit = [RecordedList()], self.limit
+            index.unfiltered = self._unfiltered(index, question) if scored else None
         pipeline = self._pipeline(fusion, *floors, EngineLimit(count=MOST if limit is None else limit))
         return Recording(self, question, pipeline, index, search(question, pipeline, index), agrees)
 
@@ -204,15 +205,31 @@ class Recorder:
         if self.fusion is not None or len(self.legs) == 1:
             return inferred(self.fusion or OneLeg(*self.legs))
         wanted = index.answers[question]
-        known = [engine.fusion for engine in ENGINES.values()]
-        others = [other for fusion in known for other in _other_weights(fusion)] if scored else []
-        for fusion in (*known, *others) if wanted and set(self.legs) == {"vector", "keyword"} else ():
-            scores = self._scores(inferred(fusion), index, question)
+        for fusion in self._possible(scored) if wanted else ():
+            scores = self._scores(fusion, index, question)
             if _begins(scores, list(wanted)) and (not scored or _gives(scores, wanted)):
-                return inferred(fusion)
+                return fusion
         return RecordedFusion(tuple(self.legs))
 
+    def _possible(self, scored: bool) -> list[Any]:
+        """The fusions that are tried where none is named, with other weights if the answer is `scored`."""
+        if set(self.legs) != {"vector", "keyword"}:
+            return []
+        known = [engine.fusion for engine in ENGINES.values()]
+        others = [other for fusion in known for other in _other_weights(fusion)] if scored else []
+        return [inferred(fusion) for fusion in (*known, *others)]
 
+    def _unfiltered(self, index: RecordedIndex, question: str) -> Pipeline | None:
+        """The pipeline of the first fusion that gives every recorded score, whatever the answer lacks."""
+        wanted = index.answers[question]
+        for fusion in self._possible(scored=True) if len({*wanted.values()}) >= FEWEST_SCORES else ():
+            if _gives(self._scores(fusion, index, question), wanted):
+                return self._pipeline(fusion, Limit(MOST))
+        return None
+
+
+FEWEST_SCORES = 2
+"""One score may be that of a fusion by accident."""
 WEIGHTS = 20
 """So many parts share the weights that are tried where an engine's own ones do not give its scores."""
 
@@ -272,6 +289,8 @@ class Recording(Shown):
             which = (
                 "no known fusion gives" if self.recorder.fusion is None else "the named fusion does not give"
             )
+            if self.index.unfiltered is not None:
+                which = "lacks documents of the fusion that gives its scores"
             return f"recorded: {legs} and the fused list, which {which}{ends}"
         checked = "" if self.agrees is None else ", which gives the recorded list"
         return f"recorded: {legs}; inferred: the fusion{checked}{ends}"
