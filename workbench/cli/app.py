@@ -213,7 +213,7 @@ AskedSystem = Annotated[
         "--system",
         "-s",
         help="The system to run. Default: the recommended one; with --config, and for an OpenClaw file, "
-        "openclaw-2026.2.13.",
+        "the release of the file.",
     ),
 ]
 AskedLimit = Annotated[int | None, typer.Option("--limit", min=1, help="The largest number of results.")]
