@@ -296,7 +296,7 @@ def naming_the_folder(memory: str) -> Iterator[None]:
 
 def _print_remarks(index: OpenIndex, systems: Sequence[Pipeline], about: str = "") -> None:
     """Prints on stderr what limits answers (`about` a file), and which index it is if it is a release's."""
-    from workbench.memory.beside import command_for_own, made_as
+    from workbench.memory.opening import command_for_own, made_as
 
     for remark in index.remarks_about(about):
         print_error(remark)

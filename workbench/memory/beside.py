@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 from workbench.contracts import Index
 from workbench.memory.choices import is_default_path
 from workbench.memory.files import memory_root
 from workbench.memory.index import MemoryIndex
-from workbench.memory.index_files import default_index_path, file_to_open
+from workbench.memory.index_files import file_to_open
 from workbench.memory.sources import Indexing
-
-
-def made_as(index: Index) -> str:
-    """The release whose way of indexing an index has, of several that a folder can have; empty for none."""
-    if not isinstance(index, MemoryIndex) or index.root is None or not is_default_path(Path(index.name)):
-        return ""
-    return index.store.provenance.indexed_as
-
-
-def command_for_own(index: Index) -> str:
-    """The command that makes the workbench's own index, where a folder has a release's alone; else empty."""
-    root = index.root if isinstance(index, MemoryIndex) else None
-    if root is None or not made_as(index) or default_index_path(root).exists():
-        return ""
-    return f"workbench index {shlex.quote(str(root))}"
 
 
 class Indexes:

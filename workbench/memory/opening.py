@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
+from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.memory.addresses import SCHEME, Opener, on_a_server, openers, server_location
+from workbench.memory.choices import is_default_path
 from workbench.memory.embedding.local import Embedder
 from workbench.memory.files import memory_root
 from workbench.memory.index import MemoryIndex, OpenIndex
-from workbench.memory.index_files import file_to_open
+from workbench.memory.index_files import default_index_path, file_to_open
 from workbench.memory.sources import Indexing
 from workbench.memory.store.sqlite.location import SQLiteLocation
 
@@ -100,3 +103,18 @@ def usual_system(address: str | os.PathLike[str]) -> str:
 def folder_of(address: str | os.PathLike[str]) -> Path | None:
     """The folder that an address names; None for an address of another kind."""
     return Path(address) if _opener(os.fspath(address)) is FOLDER else None
+
+
+def made_as(index: Index) -> str:
+    """The release whose way of indexing an index has, of several that a folder can have; empty for none."""
+    if not isinstance(index, MemoryIndex) or index.root is None or not is_default_path(Path(index.name)):
+        return ""
+    return index.store.provenance.indexed_as
+
+
+def command_for_own(index: Index) -> str:
+    """The command that makes the workbench's own index, where a folder has a release's alone; else empty."""
+    root = index.root if isinstance(index, MemoryIndex) else None
+    if root is None or not made_as(index) or default_index_path(root).exists():
+        return ""
+    return f"workbench index {shlex.quote(str(root))}"

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.memory.embedding.data_runs import has_runs
-from workbench.memory.embedding.local import Embedder
+from workbench.memory.embedding.local import Embedder, has_runs
 
 SAME_VECTOR = 0.98
 """The least cosine of a stored vector and its new one; backends and batches differ by far less."""

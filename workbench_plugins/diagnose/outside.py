@@ -18,8 +18,7 @@ from workbench.errors import InputError, WorkbenchError
 from workbench.measure.blame import Reruns
 from workbench.memory.choices import extra_paths_of
 from workbench.memory.data_files import load_data
-from workbench.memory.embedding.data_runs import has_runs
-from workbench.memory.embedding.local import LocalEmbedder, Windowed
+from workbench.memory.embedding.local import LocalEmbedder, Windowed, has_runs
 from workbench.memory.files import FileLocation, open_below
 from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.memory.options import Options

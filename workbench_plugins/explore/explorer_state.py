@@ -13,8 +13,9 @@ import traitlets
 
 from workbench.contracts import Index
 from workbench.errors import InputError, WorkbenchError, brief, unknown_name
-from workbench.memory.beside import Indexes, command_for_own, made_as
+from workbench.memory.beside import Indexes
 from workbench.memory.index import MemoryIndex
+from workbench.memory.opening import command_for_own, made_as
 from workbench.records import Candidate, Fate, Trace
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.explain import Explanation, explain, formula_lines

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from workbench.contracts import Index
 from workbench.errors import StorageError
-from workbench.memory.embedding.data_runs import has_runs
-from workbench.memory.embedding.local import LocalEmbedder
+from workbench.memory.embedding.local import LocalEmbedder, has_runs
 from workbench.memory.store.scan import Scan
 from workbench.progress import progress
 from workbench.records import Chunk, Rows

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import PurePosixPath
 
-from workbench.memory.embedding.data_runs import without_runs
+from workbench.memory.embedding.local import without_runs
 from workbench.records import Chunk
 
 HEADING = re.compile(r"(#{1,6})\s+(.+?)\s*#*\s*$")

@@ -11,6 +11,7 @@ import hashlib
 import importlib.util
 import math
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -24,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import InputError, ProviderError
-from workbench.memory.embedding.data_runs import without_runs
 from workbench.memory.embedding.digests import file_digest
 from workbench.memory.embedding.engines import (
     BACKENDS,
@@ -52,6 +52,10 @@ PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d
 
 OF_A_MODEL = {".safetensors", ".bin", ".json", ".txt", ".model"}
 """The suffixes of the files in a model's folder that decide its vectors: weights, settings, vocabulary."""
+
+RUN = re.compile(r"[!-~]{257,}|^(?:[A-Za-z0-9+/=]{60,}\r?\n){3,}[A-Za-z0-9+/=]*$", re.MULTILINE)
+"""More than 256 characters of ASCII without a blank are data, such as an image in base64, and no words.
+So are three lines or more of at least 60 characters of base64, with the line after them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,16 @@ class Embedder(Protocol):
     def dimensions(self) -> int: ...
 
     def embed(self, texts: Sequence[str], role: Role) -> Embedded: ...
+
+
+def has_runs(text: str) -> bool:
+    """Whether a text has a long run of characters without a blank, which is data."""
+    return RUN.search(text) is not None
+
+
+def without_runs(text: str) -> str:
+    """The text without its runs; the line breaks of a run stay, so that what follows keeps its line."""
+    return RUN.sub(lambda run: "\n" * run[0].count("\n"), text)
 
 
 class Reading(Protocol):
