@@ -10,6 +10,7 @@ import pytest
 
 from tests import world
 from tests.conftest import PROJECT
+from workbench.errors import InputError
 from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import Question, QuestionSet
 from workbench.memory.index import MemoryIndex
@@ -78,8 +79,9 @@ def test_an_engine_that_is_down_is_an_error_and_not_an_unanswered_question() -> 
     def down(question: str) -> list[tuple[str, float]]:
         raise ConnectionRefusedError(question)
 
-    with pytest.raises(OSError, match="rooibos"):
+    with pytest.raises(InputError, match="down has no answer to “rooibos tea”") as raised:
         evaluate(ASKED, [Recorder(down, "down").pipeline(limit=6)], NoMemory())
+    assert isinstance(raised.value.__cause__, ConnectionRefusedError)
 
 
 # docs/diagnose.md

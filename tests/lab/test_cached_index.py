@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from tests.retrieval.test_properties import check_same
+from workbench.contracts import Index
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import search
 from workbench.systems.catalogue import SYSTEMS
 
 
+@Index.register
 class Counted:
     """An index, and what has been asked of it."""
 
@@ -35,7 +37,7 @@ def test_an_index_that_keeps_its_answers_is_asked_once_and_answers_the_same(
     toy: MemoryIndex, name: str
 ) -> None:
     counted, question = Counted(toy), "who drinks rooibos tea?"
-    cached = CachedIndex(counted)  # type: ignore[arg-type]
+    cached = CachedIndex(counted)
     first = search(question, SYSTEMS[name], cached)
     counted.calls.clear()
     check_same(search(question, SYSTEMS[name], cached), first)
