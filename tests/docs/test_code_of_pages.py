@@ -82,6 +82,7 @@ def test_an_engine_that_is_down_is_an_error_and_not_an_unanswered_question() -> 
     with pytest.raises(InputError, match="down has no answer to “rooibos tea”") as raised:
         evaluate(ASKED, [Recorder(down, "down").pipeline(limit=6)], NoMemory())
     assert isinstance(raised.value.__cause__, ConnectionRefusedError)
+    assert "An empty list would mean that it finds nothing" in raised.value.remedy  # no advice to hide it
 
 
 # docs/diagnose.md

@@ -50,7 +50,7 @@ def first_cause(recorder: Recorder, question: str, target: str) -> tuple[str, Di
     return found.causes[0].description, found
 
 
-def test_a_document_that_is_dropped_after_the_fusion_is_named_with_its_rank() -> None:
+def test_a_document_that_is_dropped_after_the_legs_is_named_with_its_rank() -> None:
     keyword = [("a", 8.0), ("b", 5.0), ("c", 4.5), ("d", 4.0)]
     vector = [("a", 0.8), ("c", 0.68), ("b", 0.66), ("e", 0.6)]
     fused = {id_: 0.0 for id_, _ in keyword + vector}
@@ -61,14 +61,14 @@ def test_a_document_that_is_dropped_after_the_fusion_is_named_with_its_rank() ->
     recording = record("tea", {"vector": vector, "keyword": keyword}, fused=answer)
     assert recording.description.endswith("which lacks documents of the fusion that gives its scores")
     first, *_ = recording.diagnose("a").causes
-    assert (first.description, first.verified) == ("the engine drops a after the fusion", True)
+    assert (first.description, first.verified) == ("the engine drops a, which its legs return", True)
     assert first.evidence.endswith("It gives a the rank 1.")
     other = [(id_, score + 0.001 * place) for place, (id_, score) in enumerate(answer)]
     unknown = record(
         "tea", {"vector": vector, "keyword": keyword}, fused=sorted(other, key=lambda one: -one[1])
     )
     assert unknown.description.endswith("which no known fusion gives")
-    assert not any("after the fusion" in one.description for one in unknown.diagnose("a").causes)
+    assert not any("which its legs return" in one.description for one in unknown.diagnose("a").causes)
 
 
 def test_one_document_under_two_ids_is_named_and_repaired() -> None:

@@ -161,6 +161,7 @@ def _walked(root: Path) -> Iterator[str]:
 
 
 ADD = "--extra . reads them."
+A_LINK = "Links are not followed."
 FOLDERS = "Links are not followed: --extra PATH reads the folder itself."
 RENAME = "Rename them so that they end in .md."
 
@@ -178,11 +179,7 @@ def _other(path: str, root: Path) -> Unread | None:
         return Unread(path, "in hidden folders", "Move them into a folder without a dot before its name.")
     if name.endswith(SUFFIX):
         link = os.path.islink(root / path)
-        return (
-            Unread(path, f"outside {TREE}/", "Links are not followed.")
-            if link
-            else Unread(path, f"outside {TREE}/", ADD)
-        )
+        return Unread(path, f"outside {TREE}/", A_LINK) if link else Unread(path, f"outside {TREE}/", ADD)
     if small.endswith(SUFFIX):
         return Unread(path, f"that end in {name[-len(SUFFIX) :]} instead of {SUFFIX}", RENAME)
     ending = PurePosixPath(small).suffix

@@ -88,7 +88,10 @@ def not_answered(engine: str, question: str, error: Exception, frames: Sequence[
     `frames` are those of the traceback from the engine's own function on.
     """
     where = f" in {frames[0].name} ({Path(frames[0].filename).name}:{frames[0].lineno})" if frames else ""
+    unknown = isinstance(error, LookupError)
     return InputError(
         f"{engine} has no answer to “{question}”: its search raises {type(error).__name__}{where}: {error}.",
-        "Let it return an empty list for a question that it does not know, or give labelled questions.",
+        "Let it return an empty list for a question that it does not know, or give labelled questions."
+        if unknown
+        else "Mend the function, or start what it asks. An empty list would mean that it finds nothing.",
     )

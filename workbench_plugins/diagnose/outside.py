@@ -25,7 +25,7 @@ from workbench.memory.options import Options
 from workbench.memory.store.sqlite import database
 from workbench.memory.store.sqlite.location import words_file
 from workbench.memory.sync import index_folder
-from workbench.memory.unread import ADD, Unread
+from workbench.memory.unread import A_LINK, ADD, FOLDERS, Unread
 from workbench.records import Chunk, Hits, Rows, Vector
 from workbench.registry import has_feature
 from workbench.retrieval.foreign_ids import path_form
@@ -123,8 +123,10 @@ def _causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     there = None if indexed else unread_near(index, goal.path)
     if there is not None:
         repair = "workbench index FOLDER --extra ." if there.remedy == ADD else there.advice
-        then = " && workbench index FOLDER" if " && iconv " in repair else " Then: workbench index FOLDER"
-        repair += "" if there.remedy == ADD else then
+        if there.refused:  # what mends it may be a command
+            repair += " && workbench index FOLDER" if " && iconv " in repair else ""
+        elif there.remedy not in (ADD, A_LINK, FOLDERS):
+            repair += " Then: workbench index FOLDER"
         yield replace(of_kind("not read", str(there)), description=there.reason, repair=repair)
         return
     if not indexed and goal.path not in changed and goal.path in index.paths():

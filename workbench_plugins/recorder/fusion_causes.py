@@ -282,8 +282,8 @@ def _left_out(index: RecordedIndex, runs: Reruns, goal: Goal) -> Iterator[Cause]
     if rank <= len(answer) and goal.reached(runs.trace(whole.asking(limit=len(answer)))):
         yield Cause(
             ("recorded_list",),
-            f"the engine drops {goal.path} after the fusion",
-            "look at what runs after the fusion: a filter, a permission, or a removal of duplicates",
+            f"the engine drops {goal.path}, which its legs return",
+            "look at what runs after the legs: a filter, a permission, or a removal of duplicates",
             f"Recorded: the {len(answer)} results have the scores of this fusion: "
             f"{whole['fusion'].description}. It gives {goal.path} the rank {rank}.",
             verified=True,

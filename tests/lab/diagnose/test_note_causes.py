@@ -288,3 +288,19 @@ def test_a_front_matter_that_outweighs_the_text_is_the_cause(tmp_path: Path) -> 
     cause = diagnosed(tmp_path, text, "where do the swans nest").causes[0]
     assert cause.description.startswith("the front matter of memory/pumps.md outweighs its text: 1,899 char")
     assert cause.verified
+
+
+def test_a_file_that_is_not_read_is_indexed_after_its_repair_unless_it_is_a_link(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    for path, text in OTHERS.items():
+        (tmp_path / path).write_text(text)
+    index_folder(tmp_path, world.EMBEDDER)
+    (tmp_path / "memory" / "pumps.txt").write_text(NOTE)
+    (tmp_path / "stairs.md").symlink_to(tmp_path / "memory" / "barn.md")
+    with open_index(tmp_path, world.EMBEDDER) as index:
+        renamed, linked = (
+            diagnose("bilge pumps", PIPELINE, index, file).causes[0].repair
+            for file in ("memory/pumps.txt", "stairs.md")
+        )
+    assert renamed == f"Rename it so that it ends in .md. Then: workbench index {shlex.quote(str(tmp_path))}"
+    assert linked == "Links are not followed."

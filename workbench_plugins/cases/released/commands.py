@@ -62,9 +62,8 @@ class ReleaseOptions:
     ) -> confirming.Confirmation:
         """What the release returns beside our system; a difference is saved."""
         judge = confirming.release_of(loaded.case, own, release)
-        if told := other_chunks(
-            loaded.case, judge.ours, loaded.folder
-        ):  # before a large release is installed for nothing
+        # Said before a large release is installed for nothing.
+        if told := other_chunks(loaded.case, judge.ours, loaded.folder):
             print_error(told)
         installed = Installed(judge.package, judge.version, self.node, self.python, self.from_source)
         installed = installed.install(self.consents, judge.until)
