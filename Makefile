@@ -21,7 +21,7 @@ lab: $(LAB)
 # The search reads the sample memory word by word once, for all test processes. Without a floor it returns something.
 # A test that fails is tried a second time: some drive a browser, servers and signals, and the machine may be busy.
 # The report names each one that needed it, with its first failure. More than five of them are too many.
-# A test that has not ended after 15 minutes never will: it fails, and the report shows where it stood.
+# A test that has not ended after 15 minutes is tried again by a new process (pyproject.toml).
 # Four processes share the work, because some often wait for a browser or a server. One thread each is enough: more would
 # wait for each other. The types are checked beside them.
 test: $(TEST)
@@ -36,7 +36,7 @@ types: $(TEST)
 
 suite: $(TEST)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 4 --dist loadfile \
-		--reruns 1 --max-suite-reruns 5 --rerun-show-tracebacks --timeout 900
+		--reruns 1 --max-suite-reruns 5 --rerun-show-tracebacks
 
 # Benchmarks of time and memory, which need no data of yours. The first lines of each file in benchmarks/ say what the
 # others need.

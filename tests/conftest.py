@@ -77,6 +77,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
+@pytest.hookimpl(trylast=True, optionalhook=True)
+def pytest_handlecrashitem(report: pytest.TestReport) -> None:
+    """Lets the second try decide, where a test's process has ended without a result.
+
+    pytest-xdist replaces the process and, with `--dist loadfile`, runs the test again in the new one.
+    pytest-rerunfailures 16.7 counts such ends in `report.rerun`, and leaves the first one a failure.
+    """
+    if report.rerun == 0:  # type: ignore[attr-defined]
+        report.outcome = "rerun"  # type: ignore[assignment]
+
+
 @pytest.fixture(scope="session")
 def toy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryIndex]:
     """The six notes of `world`, indexed."""
