@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from tests.conftest import SAMPLE
+from tests.home import Home
+from tests.world import write
 from workbench.memory.embedding import torch_engine
-from workbench.memory.embedding.engines import Role
-from workbench.memory.embedding.local import packaged_model
+from workbench.memory.embedding.engines import ModelVariant, Role
+from workbench.memory.embedding.local import LocalEmbedder, packaged_model
 from workbench.memory.embedding.torch_engine import TorchEngine
+from workbench.memory.options import Options
+from workbench.memory.sync import index_folder
 
 
 @pytest.fixture(scope="module")
@@ -51,3 +57,14 @@ def test_the_number_of_threads_does_not_change_a_bit(
     monkeypatch.setattr(torch_engine, "cores", lambda: 3)
     together = [engine.vectors(texts, "passage", 4) for _ in range(3)]
     assert all(np.array_equal(alone, one) for one in together)
+
+
+def test_an_empty_note_and_texts_with_known_vectors_are_indexed(home: Home, tmp_path: Path) -> None:
+    """No text is left to be read then."""
+    torch = LocalEmbedder(variant=ModelVariant("torch"))
+    write(tmp_path / "notes", {"MEMORY.md": "A cup of rooibos tea."})
+    index_folder(tmp_path / "notes", torch)
+    write(tmp_path / "notes", {"memory/empty.md": ""})
+    later = Options(vectors_later=True)
+    assert index_folder(tmp_path / "notes", torch, options=later).new == ["memory/empty.md"]
+    assert index_folder(tmp_path / "notes", torch, rebuild=True, options=later).chunks == 1

@@ -47,6 +47,8 @@ class TorchEngine:
         return int(self.model.max_seq_length or 512) - special
 
     def offsets(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        if not texts:
+            return []  # transformers 5 raises IndexError for an empty list
         encoded = self.model.tokenizer(
             list(texts),
             return_offsets_mapping=True,
