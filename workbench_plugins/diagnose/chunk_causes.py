@@ -9,11 +9,21 @@ from dataclasses import replace
 
 from workbench.contracts import Index
 from workbench.measure.blame import Reruns
+from workbench.memory.embedding.local import has_runs
 from workbench.records import Chunk
 from workbench.retrieval.query import unicode_words
 from workbench.stop_words import content_words
+from workbench_plugins.diagnose.asked import short
 from workbench_plugins.diagnose.causes import Cause
-from workbench_plugins.diagnose.outside import KINDS, asks_vectors, distances_of, found_with, of_kind
+from workbench_plugins.diagnose.outside import (
+    KINDS,
+    asks_vectors,
+    distances_of,
+    found_with,
+    half_read,
+    of_kind,
+    unread_text,
+)
 from workbench_plugins.diagnose.parameters import Aim, Goal
 
 MOST_PIECES = 24
@@ -44,10 +54,17 @@ def cause_in_chunk(runs: Reruns, index: Index, goal: Goal) -> list[Cause]:
             told = f"“{texts[best][:60]}” alone has the cosine {float(asked @ near[best]):.3f}"
             told += f", and the whole chunk {whole:.3f}; with it, the file would be {goal.aim}"
             chunk = chunks[best[0]]
+            if not has_runs(chunk.text) and best[1] in unread_text(chunk):
+                return [half_read("too long", chunk, f"with “{short(best[1])}” alone")]
             found = of_kind(kind, f"{chunk.location}: {told}", True)
             read = f"{found.description}; the model read {chunk.read_share:.0%} of the chunk"
             return [found if chunk.read_share == 1 else replace(found, description=read)]
     return []
+
+
+def is_unread(cause: Cause) -> bool:
+    """Whether the cause is a part of a chunk that the model has not read."""
+    return bool(cause.description == KINDS["too long"]["says"])
 
 
 def without_other_chunks(cause: Cause) -> Cause:

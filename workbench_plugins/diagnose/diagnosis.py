@@ -34,7 +34,7 @@ from workbench_plugins.diagnose.causes import (
     repairs,
     without_stop_words,
 )
-from workbench_plugins.diagnose.chunk_causes import cause_in_chunk, without_other_chunks
+from workbench_plugins.diagnose.chunk_causes import cause_in_chunk, is_unread, without_other_chunks
 from workbench_plugins.diagnose.chunk_sizes import cut_index, is_quick, tried, untried
 from workbench_plugins.diagnose.fixes import (
     LARGER,
@@ -421,9 +421,13 @@ def _page(
 
 
 def _likelier(in_chunk: Sequence[Cause], inside: Sequence[Cause]) -> list[Cause]:
-    """The causes of both kinds; a chunk is likelier than stages of which none is enough alone."""
+    """The causes of both kinds.
+
+    A chunk is likelier than stages of which none is enough alone, and one that the model has not read whole is
+    likelier than any stage.
+    """
     many = bool(inside) and len(inside[0].repairs) > 1
-    return [*in_chunk, *inside] if many else [*inside, *in_chunk]
+    return [*in_chunk, *inside] if many or any(map(is_unread, in_chunk)) else [*inside, *in_chunk]
 
 
 def _is_unusual(inside: Sequence[Cause]) -> bool:

@@ -403,7 +403,7 @@ def _of_vectors(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
         )
         yield _foreign(runs, index, goal, evidence)
     else:
-        yield from _half_read(runs, index, goal, best)
+        yield from _half_read(runs, index, goal)
 
 
 MOST_EMBEDDED = 300
@@ -430,28 +430,37 @@ def _embedded(index: Index, rows: Rows) -> dict[int, Vector]:
     return {int(row): index.embed(chunk.text) for row, chunk in zip(rows, chunks, strict=True)}
 
 
-def _half_read(runs: Reruns, index: Index, goal: Goal, best: int) -> Iterator[Cause]:
+def _half_read(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     """The model read chunks only in part.
 
-    Verified with the vectors of all of them, or of the part of the chunk `best` that the model did not read.
+    Verified with the vectors of all of them, or of the part of one chunk that the model did not read.
     """
-    rows = index.rows_of(goal.path)
+    rows, asked = index.rows_of(goal.path), runs.vector
     part = {
         row: one for row, one in zip(rows.tolist(), index.chunks(rows), strict=True) if one.read_share < 1
     }
     whole = _whole(index, {row: one.text for row, one in part.items()})
-    asked = runs.vector
-    if asked is not None and whole and found_with(runs, index, goal, whole):
+    if asked is None or not part:
+        return
+    if whole and found_with(runs, index, goal, whole):
         chunk = part[max(whole, key=lambda row: float(asked @ whole[row]))]
-        yield _half("read in part", chunk, "with all of it")
-    elif best in part and not has_runs(part[best].text):  # of which not the end alone is unread
-        chunk = part[best]
-        unread = chunk.text[int(len(chunk.text) * chunk.read_share) :]
-        if unread.strip() and found_with(runs, index, goal, {best: index.embed(unread)}):
-            yield _half("too long", chunk, "with the rest alone")
+        yield half_read("read in part", chunk, "with all of it")
+        return
+    # Of a chunk without data it is the end alone that is not read.
+    ends = {row: unread_text(one) for row, one in part.items() if not has_runs(one.text)}
+    rests = {row: index.embed(end) for row, end in ends.items() if end.strip()}
+    nearest = max(rests, key=lambda row: float(asked @ rests[row]), default=None)
+    if nearest is not None and found_with(runs, index, goal, {nearest: rests[nearest]}):
+        yield half_read("too long", part[nearest], "with the rest alone")
 
 
-def _half(kind: str, chunk: Chunk, how: str) -> Cause:
+def unread_text(chunk: Chunk) -> str:
+    """The end of a chunk that the model has not read; empty if it has read all of it."""
+    return chunk.text[int(len(chunk.text) * chunk.read_share) :]
+
+
+def half_read(kind: str, chunk: Chunk, how: str) -> Cause:
+    """The cause that the model has not read all of a chunk, and what was tried."""
     told = f"{chunk.location}: the model read {chunk.read_share:.0%} of it; {how}, the file would be found"
     return of_kind(kind, told, True)
 

@@ -55,3 +55,23 @@ def test_the_repair_is_to_read_the_chunk_whole_and_finds_the_file(tmp_path: Path
     with indexed(folder, Windowed()) as whole:
         assert TARGET in search(QUESTION, VECTORS, whole).paths()
         assert chunk_causes(whole, "never quit early") == []
+
+
+def test_one_line_of_a_long_unread_rest_comes_before_the_stages(tmp_path: Path) -> None:
+    """Neither the whole chunk nor all that is unread of it is near to the question, but one line of it is."""
+    folder, line = tmp_path / "memory", "The honey press is lent to Ingrid."
+    shutil.copytree(SAMPLE / "memory" / "protocols", folder / "protocols")
+    log = "\n".join(f"- The crew counted frames, lids and ropes on day {day}." for day in range(27))
+    (folder / TARGET).write_text(f"# Log\n\n{log}\n{line}\n", encoding="utf-8")
+    with indexed(folder, Truncated()) as cut:
+        (chunk,) = cut.chunks(cut.rows_of(TARGET))
+        assert line in chunk.text[int(len(chunk.text) * chunk.read_share) :]
+        found = diagnose("where is the press", VECTORS, CachedIndex(cut), TARGET)
+    first, second = found.causes[:2]
+    assert (first.where, first.verified) == (("chunk",), True)
+    assert first.description == "the answer is in a part that the model has not read"
+    assert first.evidence == (
+        f"{chunk.location}: the model read {chunk.read_share:.0%} of it; with “{line}” alone, the file would "
+        "be found"
+    )
+    assert second.where == ("floor",)
