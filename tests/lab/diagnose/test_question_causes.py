@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ from workbench.systems.openclaw import THREE_FIXES
 from workbench_plugins.diagnose.asked import Asked
 from workbench_plugins.diagnose.diagnosis import diagnose
 from workbench_plugins.diagnose.question_causes import (
+    MANY_WORDS,
+    causes_of_form,
     causes_of_words,
     dates_in,
     language_of,
@@ -66,6 +69,27 @@ def test_what_the_question_has_and_no_note_has_is_named(
 ) -> None:
     (told,) = causes(index, question, target)
     assert names in told
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("We ate at the harbour and the ferry was late. Where is the spare key?", True),
+        (
+            "The ferry was late.\nBob: with whom is the spare key of the barn?\nAnn: I ate there.",
+            True,
+        ),
+        ("Where is the spare key? The ferry was late.", False),
+    ],
+)
+def test_a_text_around_a_question_is_named_if_a_sentence_of_at_most_half_of_it_works(
+    index: MemoryIndex, text: str, named: bool
+) -> None:
+    assert len(text.split()) < MANY_WORDS
+    asked = Asked(text, SYSTEMS[THREE_FIXES.name], index, lambda trace: "key" in trace.question, deep=True)
+    found = [one.description for one in causes_of_form(asked, [])]
+    assert [f"stands in a text of {len(text.split())} words" in one for one in found] == [True] * named
+    assert not causes_of_form(replace(asked, deep=False), [])
 
 
 def test_a_question_of_words_that_the_notes_have_is_no_cause(index: MemoryIndex) -> None:
