@@ -38,7 +38,7 @@ from workbench.safe_text import counted
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.history import changes
 from workbench.systems.openclaw import EVIDENCE_FLOOR, FIXES, SIGN
-from workbench_plugins.diagnose.parameters import Goal
+from workbench_plugins.diagnose.parameters import Goal, settings_between
 from workbench_plugins.diagnose.stage_settings import content_of, short_settings
 from workbench_plugins.diagnose.suspects import (
     drops_all,
@@ -664,6 +664,9 @@ def causes_inside(
     found = [(one,) for one in every if _works(pipeline, [one], runs, goal)] or smallest(
         [one for one in every if one.removes or one.change], lambda some: _works(pipeline, some, runs, goal)
     )
+    yours = [one for one in every if one.own and not one.loosens]
+    if not any((one,) in found for one in yours):
+        found += smallest(yours, lambda some: _works(pipeline, some, runs, goal))[:1]
     odd, lost = odd_slots(runs, prices.traces, goal), lost_in(runs, goal)
     by_where: dict[tuple[str, ...], Sequence[Repair]] = {}
     for some in _likeliest(found, pipeline, prices, FEW, odd, lost):
@@ -672,6 +675,14 @@ def causes_inside(
             break
     best = islice(_likeliest(by_where.values(), pipeline, prices, 1, odd, lost), MOST_CAUSES)
     return [_cause(pipeline, some, runs, goal, prices, index) for some in best]
+
+
+def is_yours(cause: Cause) -> bool:
+    """Whether a cause is a setting of the user, or several, without which the system's own value works.
+
+    A lower limit is none: it cuts any answer, whatever else is at fault.
+    """
+    return bool(cause.repairs) and all(one.own and not one.loosens for one in cause.repairs)
 
 
 def _works(pipeline: Pipeline, some: Sequence[Repair], runs: Reruns, goal: Goal) -> bool:
@@ -750,7 +761,7 @@ def _cause(
             _stage_text(pipeline, one.slot)
             + _own(pipeline, one.slot, joins, turned)
             + (_above_all(prices) if one.slot == "floor" else "")
-            + _differs(one)
+            + _differs(pipeline, one)
             for one in some
         ),
         " and ".join(_repair_text(pipeline, one) for one in some),
@@ -770,9 +781,13 @@ def _repair_text(pipeline: Pipeline, repair: Repair) -> str:
     return f"{repair.name}: {repair.edits[0].content!r}" if same else f"{repair.name}: {told}"
 
 
-def _differs(repair: Repair) -> str:
+def _differs(pipeline: Pipeline, repair: Repair) -> str:
     """For a repair that undoes a difference: from which system the pipeline differs, and in what."""
-    return f"; differs from {repair.restores} in {repair.slot.replace('_', ' ')}" if repair.restores else ""
+    if not repair.restores:
+        return ""
+    settings = settings_between(edited(pipeline, repair.edits), pipeline) if repair.own else ()
+    yours = f" ({', '.join(settings)})" if settings else ""
+    return f"; differs from {repair.restores} in {repair.slot.replace('_', ' ')}{yours}"
 
 
 def _stage_text(pipeline: Pipeline, slot: str) -> str:

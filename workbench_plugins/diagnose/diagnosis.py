@@ -31,6 +31,7 @@ from workbench_plugins.diagnose.causes import (
     Prices,
     Repair,
     causes_inside,
+    is_yours,
     repairs,
     without_stop_words,
 )
@@ -54,7 +55,7 @@ from workbench_plugins.diagnose.outside import (
     without_foreign_vectors,
 )
 from workbench_plugins.diagnose.parameters import Aim, Goal, parameters_of
-from workbench_plugins.diagnose.pasted_command import command_with, replaced_settings
+from workbench_plugins.diagnose.pasted_command import added_settings, command_with, replaced_settings
 from workbench_plugins.diagnose.question_causes import causes_of_form, causes_of_words, other_words
 from workbench_plugins.diagnose.stages_as_code import search_code
 
@@ -376,6 +377,7 @@ def _page(
     pipeline = runs.pipeline
     chunks = tried(runs, goal, prices, given, trials.file) if trials.rechunk else None
     outside = [] if goal.aim is Aim.OUT else list(causes_outside(runs, index, goal))
+    sure = [one for one in outside if one.verified or one.certain]
     of_note: list[Cause] = []
     if not any(one.verified for one in outside):
         of_note = list(causes_in_note(runs, index, goal))
@@ -395,11 +397,14 @@ def _page(
     if of_words:
         of_stages = [*inside, *of_words] if _is_unusual(inside) else [*of_words, *inside]
     causes = [*outside, *of_stages, *(one for one in of_note if not one.verified), *refuted]
+    causes.sort(key=lambda one: (one not in sure, not is_yours(one)))
     first = causes[0].where if causes else ()
     fixes, found = best_fixes(offered, first, runs, goal, prices)
     if not fixes:
         fixes = fixes_of_many([one.repairs for one in inside], runs, goal, prices, index)
         found = len(fixes)
+    elif causes and is_yours(causes[0]) and len(causes[0].repairs) > 1:
+        fixes = [*fixes_of_many([causes[0].repairs], runs, goal, prices, index), *fixes]
     few = [verified(one, runs, goal, index, trials.file) for one in _few(fixes)]
     if chunks is None and first == ("chunk",) and is_quick(given):
         chunks = tried(runs, goal, prices, given, trials.file)
@@ -423,8 +428,8 @@ def _page(
 def _likelier(in_chunk: Sequence[Cause], inside: Sequence[Cause]) -> list[Cause]:
     """The causes of both kinds.
 
-    A chunk is likelier than stages of which none is enough alone, and one that the model has not read whole is
-    likelier than any stage.
+    A chunk is likelier than stages of which none is enough alone, and one that the model has not read whole
+    is likelier than any stage.
     """
     many = bool(inside) and len(inside[0].repairs) > 1
     return [*in_chunk, *inside] if many or any(map(is_unread, in_chunk)) else [*inside, *in_chunk]
@@ -535,8 +540,12 @@ def _first_repair(diagnosis: Diagnosis) -> list[str]:
     only = "only by an empty answer: " if fix.empties else only
     command = command_with(diagnosis.command, diagnosis.pipeline, fix) if diagnosis.command else ""
     replaced = replaced_settings(diagnosis.command, command) if command else []
-    instead = f", in place of {' '.join(replaced)}" if replaced else ""
-    lines = [f"Repair: {only}{_first_way(diagnosis, fix)}{instead}"]
+    way = _first_way(diagnosis, fix)
+    if replaced:
+        own = " ".join(replaced)
+        undone = not added_settings(diagnosis.command, command)
+        way = f"leave out {own}" if undone else f"{way}, in place of {own}"
+    lines = [f"Repair: {only}{way}"]
     if first is not None and Scope.slot in first.where:
         lines.append(f"In an engine: {FILTER_FIRST}.")
     lines.append(f"Price: {_price_text(diagnosis.prices, fix)}")

@@ -285,7 +285,9 @@ def _of_changes(
             continue
         changed = edited(runs.pipeline, repair.edits)
         if goal.reached(runs.trace(changed)):
-            settings, short = short_settings(runs, goal, changed)
+            # The system's own value is had by leaving a setting out, so that it is not rounded.
+            exact = typed_settings(runs.pipeline, changed), changed
+            settings, short = exact if undoes else short_settings(runs, goal, changed)
             after = runs.trace(short)
             gained, lost = moved(runs.base, after, goal)
             edits = repair.edits if short is changed else tuple(edits_between(runs.pipeline, short))

@@ -27,7 +27,8 @@ def command_with(command: Sequence[str], now: Pipeline, fix: Fix) -> str:
     """The search `command` of the pipeline `now` with a fix; empty if the fix is no option of it.
 
     Of the ways to write it, the first that makes the pipeline of the fix: without the own options that the
-    fix replaces, with all of them, and with nothing but the system and what the fix differs from it in.
+    fix undoes, without those that it replaces, with all of them, and with nothing but the system and what the
+    fix differs from it in.
     """
     if fix.paste is not None or fix.as_set is None or fix.chunks is not None:
         return ""
@@ -44,6 +45,12 @@ def replaced_settings(command: Sequence[str], shown: str) -> list[str]:
     """The own settings of a command that the command with a fix no longer has."""
     kept = shlex.split(shown)
     return [f"{option} {value}" for option, value in _parted(command)[1] if value not in kept]
+
+
+def added_settings(command: Sequence[str], shown: str) -> list[str]:
+    """The settings of a command with a fix that the command did not have."""
+    own, new = _parted(command)[1], _parted(shlex.split(shown))[1]
+    return [f"{option} {value}" for option, value in new if (option, value) not in own]
 
 
 def _parted(command: Sequence[str]) -> tuple[list[str], Pairs]:
@@ -67,6 +74,7 @@ def _ways(own: Pairs, fix: Pairs, now: Pipeline, wanted: Pipeline) -> Iterator[P
     typed = [_instead_of(pair, weaker) for pair in fix]
     names = [value.partition("=")[0].strip() for option, value in typed if option == "--set"]
     others = [pair for pair in kept if pair[0] != "--set" or not _sets(pair[1], names)]
+    yield others
     yield [*others, *typed]
     yield [*kept, *typed]
     yield [*kept, *(pair for pair in typed if pair != ("--set", "floor=none"))]

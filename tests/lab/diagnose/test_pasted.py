@@ -72,6 +72,7 @@ def test_the_printed_search_brings_the_file(
     ("own", "fix", "printed"),
     [
         (["--set", "floor.floor=0.9"], "floor=none", ["--set", "floor=none"]),
+        (["--set", "floor.floor=0.9"], f"floor.floor={SYSTEMS['recommended'].floor!r}", []),
         (["--set", "floor.floor=0.9"], "floor.floor=0.5", ["--set", "floor.floor=0.5"]),
         (
             ["--set", "floor.floor=0.9"],

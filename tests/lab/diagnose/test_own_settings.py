@@ -1,0 +1,70 @@
+"""A setting of the user is the first cause where the system's own value works."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests import world
+from workbench.memory.index import MemoryIndex
+from workbench.retrieval.pipeline import search
+from workbench.systems.catalogue import system
+from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
+from workbench_plugins.diagnose.pasted_command import command_with
+from workbench_plugins.diagnose.stage_settings import with_typed
+
+NOTES = {
+    "memory/tea.md": "# Tea\nA cup of tea and the pot .\n",
+    "memory/coffee.md": "# Coffee\nA cup of coffee .\n",
+    "memory/bike.md": "# Bike\nThe bike has a hub and a brake .\n",
+    "memory/shop.md": "# Shop\nThe bike shop sells a hub .\n",
+}
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> MemoryIndex:
+    return world.build(tmp_path, NOTES)
+
+
+def first_repair(found: Diagnosis, name: str, options: list[str]) -> list[str]:
+    """The words of the search with the first repair, without the options that stay."""
+    command = ["workbench", "search", found.question, "--system", name, *options]
+    return shlex.split(command_with(command, found.pipeline, found.fixes[0]))[5:]
+
+
+@pytest.mark.parametrize(
+    ("question", "settings"),
+    [
+        ("tea cup, not a brake", ["floor.floor=0.9"]),
+        ("rooibos", ["floor.floor=0.9"]),
+        ("rooibos", ["fusion.vector=0.1", "floor.floor=0.75"]),
+    ],
+)
+def test_it_stands_before_what_the_question_has_and_its_repair_is_to_leave_it_out(
+    index: MemoryIndex, question: str, settings: list[str]
+) -> None:
+    name, target = "openclaw-2026.2.13+or", "memory/tea.md"
+    own, changed = system(name), with_typed(system(name), settings)
+    with index:
+        assert target in search(question, own, index).paths()
+        assert target not in search(question, changed, index).paths()
+        found = diagnose(question, changed, index, target)
+    assert all(one in found.headline for one in settings), found.headline
+    assert f"differs from {name}" in found.headline
+    assert found.fixes[0].pipeline.stages == own.stages
+    assert first_repair(found, name, [word for one in settings for word in ("--set", one)]) == []
+    assert found.fixes[0].verified
+
+
+def test_a_lower_limit_is_no_such_cause(index: MemoryIndex) -> None:
+    """A limit cuts any answer, so a fault of the question stands before it."""
+    name, target = "openclaw-2026.2.13+or", "memory/shop.md"
+    question = "We had tea and coffee in the shop on Sunday. Which hub and brake?"
+    changed = system(name).asking(limit=1)
+    with index:
+        assert target in search(question, system(name), index).paths()
+        assert target not in search(question, changed, index).paths()
+        found = diagnose(question, changed, index, target)
+    assert found.causes[0].where == ("question",), found.headline
