@@ -143,6 +143,34 @@ def test_a_release_without_a_setting_that_helps_says_so(run: Run, tmp_path: Path
     )
 
 
+@pytest.mark.parametrize(
+    ("typed", "folder"),
+    [
+        ("home/plan.md", "."),
+        ("sub/plan.md", "work"),
+        ("bees.md", "work/other"),
+        ("{root}/home/plan.md", "home"),
+    ],
+)
+def test_a_file_outside_the_searched_folder_is_named_with_the_folder_that_has_it(
+    run: Run, tmp_path: Path, typed: str, folder: str
+) -> None:
+    searched, there = tmp_path / "work" / "notes", tmp_path / folder
+    for name in ("home/plan.md", "work/notes/tea.md", "work/sub/plan.md", "work/other/bees.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("# Plan\n\nWe drink tea at nine.\n", encoding="utf-8")
+    where = ("-m", str(searched), "--index", str(tmp_path / "index"))
+    assert run("index", *where[1:]).code == 0
+    target = typed.format(root=tmp_path)
+    file = (there / target).resolve()
+    outcome = run("diagnose", "tea at nine", "-t", target, *where)
+    assert (outcome.code, outcome.out) == (2, "")
+    first, remedy = outcome.err.strip().split("\n", 1)
+    assert first == f"{file} is there, but outside the folder that is searched, {searched}."
+    options = remedy.strip().removeprefix("Search the folder that has it: ")
+    assert options == f"-m {there.resolve()} --target {file.relative_to(there.resolve())}"
+
+
 def test_an_unwanted_file_is_asked_for(run: Run) -> None:
     answer = run("search", QUESTION, "-s", "openclaw-2026.2.13+or", "--json").json()["results"]
     system = ("-s", "openclaw-2026.2.13+or", "--details")

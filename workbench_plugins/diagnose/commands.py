@@ -72,6 +72,7 @@ def diagnose(
     """
     from dataclasses import replace
 
+    from workbench.cli.elsewhere import check_inside
     from workbench_plugins.diagnose import diagnosis
 
     if (target is None) == (unwanted is None):
@@ -87,6 +88,7 @@ def diagnose(
         trials = diagnosis.Trials(rechunk, configured_name(name))
         ask = diagnosis.diagnose if unwanted is None else diagnosis.diagnose_unwanted
         path = where.relative(target or unwanted or "")
+        check_inside(path, where.memory, opened)
         found = ask(question, pipeline, opened, path, questions=questions, trials=trials)
         if case is not None:
             from workbench_plugins.cases.commands import save_diagnosis
