@@ -71,6 +71,32 @@ def test_a_document_that_is_dropped_after_the_legs_is_named_with_its_rank() -> N
     assert not any("which its legs return" in one.description for one in unknown.diagnose("a").causes)
 
 
+def test_a_document_is_named_that_one_leg_ranks_and_the_answer_lacks() -> None:
+    """Such as a removal of duplicates by folder, in an engine of one list."""
+    listed = [("a/1", 0.9), ("a/2", 0.8), ("b/1", 0.7), ("c/1", 0.6)]
+    recording = record("tea", {"vector": listed}, fused=[listed[0], *listed[2:]])
+    first, *_ = recording.diagnose("a/2").causes
+    assert (first.description, first.verified) == ("the engine drops a/2, which its legs return", True)
+
+
+@pytest.mark.parametrize(("rank", "named"), [(2, True), (4, False)])
+def test_a_document_is_named_that_every_leg_ranks_before_a_result_whatever_the_fusion(
+    rank: int, named: bool
+) -> None:
+    ids = ["a", "b", "c"]
+    ids.insert(rank - 1, "tea")
+    legs = {
+        name: [(one, 1.0 - place / 10) for place, one in enumerate(ids)] for name in ("vector", "keyword")
+    }
+    fused = [("a", 7.3), ("b", 5.9), ("c", 5.1)]
+    recording = record("tea", legs, fused=fused)
+    assert recording.description.endswith("which no known fusion gives")
+    found = [one for one in recording.diagnose("tea").causes if "leaves out" in one.description]
+    assert [one.certain for one in found] == [True] * named
+    if named:
+        assert "the engine leaves out tea, though each leg ranks it before c" in found[0].description
+
+
 def test_one_document_under_two_ids_is_named_and_repaired() -> None:
     recording = record(
         "tea",

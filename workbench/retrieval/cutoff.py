@@ -168,3 +168,19 @@ def dropped(
         dropped=np.where(still_in & ~passing, number, trace.dropped),
         cutoffs={**trace.cutoffs, number: Cutoff(kind, thresholds, still_in)},
     )
+
+
+def with_left_out(trace: Trace, earlier: Rows, stage: Stage) -> Trace:
+    """The trace with the candidates that a stage left out of its order, which it thus drops, at the end.
+
+    `earlier` is the order before the stage ran; it is empty before anything is ordered.
+    """
+    ordered = trace.order.size > 0 or earlier.size > 0
+    if trace.order.ndim > 1 or not ordered or trace.order.size == trace.rows.size:
+        return trace
+    places = np.full(trace.rows.size, np.nan)
+    places[trace.order] = np.arange(1, trace.order.size + 1)
+    rest = earlier if earlier.size else np.argsort(trace.ids)
+    whole = np.concatenate([trace.order, rest[np.isnan(places[rest])]])
+    left = Threshold("place in its list", places, trace.rows.size, at_most=True)
+    return dropped(trace.with_changes(order=whole), stage, DropKind.FILTER, left)

@@ -15,7 +15,7 @@ from workbench.errors import InputError
 from workbench.memory.sources import Indexing
 from workbench.records import Floats, MadeOtherwise, Moment, Shown, Stage, Trace, Vector
 from workbench.retrieval.columns import flow
-from workbench.retrieval.cutoff import AddedFloor, Limit, MinScore, Order
+from workbench.retrieval.cutoff import AddedFloor, Limit, MinScore, Order, with_left_out
 from workbench.retrieval.index_adapters import check_open, memoized
 from workbench.retrieval.legs import LegStage, VectorLeg
 from workbench.retrieval.picture import Mark, picture
@@ -355,7 +355,7 @@ def run(trace: Trace, context: Context, first: int = 0, last: int | None = None)
     """
     moments = list(trace.moments[:first])
     for stage in trace.stages[first:last]:
-        trace = stage.run(trace, context)
+        trace = with_left_out(stage.run(trace, context), trace.order, stage)
         moments.append(Moment(trace.columns, trace.dropped, trace.order))
     return trace.with_changes(moments=tuple(moments))
 

@@ -275,7 +275,10 @@ def _under_one_id(legs: list[ListLeg], one_row: Mapping[int, int], pipeline: Pip
 def _left_out(index: RecordedIndex, runs: Reruns, goal: Goal) -> Iterator[Cause]:
     """An answer without a document that its own fusion ranks among the others: tried with that document."""
     answer, whole = index.answers.get(runs.question, {}), index.unfiltered
-    if whole is None or goal.path in answer:
+    if goal.path in answer or not answer:
+        return
+    if whole is None:
+        yield from _passed_over(runs, goal, answer)
         return
     every = runs.trace(whole)
     rank = next((at for at, one in enumerate(every.candidates, 1) if one.chunk.path == goal.path), math.inf)
@@ -283,10 +286,44 @@ def _left_out(index: RecordedIndex, runs: Reruns, goal: Goal) -> Iterator[Cause]
         yield Cause(
             ("recorded_list",),
             f"the engine drops {goal.path}, which its legs return",
-            "look at what runs after the legs: a filter, a permission, or a removal of duplicates",
+            AFTER_LEGS,
             f"Recorded: the {len(answer)} results have the scores of this fusion: "
             f"{whole['fusion'].description}. It gives {goal.path} the rank {rank}.",
             verified=True,
+        )
+
+
+AFTER_LEGS = "look at what runs after the legs: a filter, a permission, or a removal of duplicates"
+
+
+def _passed_over(runs: Reruns, goal: Goal, answer: Mapping[str, float]) -> Iterator[Cause]:
+    """A document that is not returned, though every leg ranks it better than one that is.
+
+    No fusion that only adds up what the legs say can do this, so its scores need not be known.
+    """
+    if "recorded_list" not in {stage.slot for stage in runs.pipeline.stages}:
+        return
+    ranks = {
+        one.chunk.id: [one.numbers[f"{leg}_rank"] for leg in runs.base.legs] for one in runs.base.candidates
+    }
+    own = ranks.get(goal.path, [math.nan])
+    worse = [
+        id_
+        for id_ in answer
+        if all(
+            mine < theirs or math.isnan(theirs) for mine, theirs in zip(own, ranks.get(id_, own), strict=True)
+        )
+    ]
+    if worse and not any(map(math.isnan, own)):
+        told = " and ".join(f"{leg} {rank:.0f}" for leg, rank in zip(runs.base.legs, own, strict=True))
+        yield Cause(
+            ("recorded_list",),
+            f"the engine leaves out {goal.path}, though each leg ranks it before {worse[-1]} of the answer",
+            f"{AFTER_LEGS}, or a reranker",
+            f"Recorded: the ranks of {goal.path} are {told}; {len(worse)} of {len(answer)} results are worse "
+            "in each leg.",
+            verified=False,
+            certain=True,
         )
 
 

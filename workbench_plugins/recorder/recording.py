@@ -213,6 +213,8 @@ class Recorder:
 
     def _possible(self, scored: bool) -> list[Any]:
         """The fusions that are tried where none is named, with other weights if the answer is `scored`."""
+        if len(self.legs) == 1:
+            return [inferred(OneLeg(*self.legs))]
         if set(self.legs) != {"vector", "keyword"}:
             return []
         known = [engine.fusion for engine in ENGINES.values()]
