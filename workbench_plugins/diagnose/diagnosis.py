@@ -701,6 +701,8 @@ def _settings(diagnosis: Diagnosis) -> list[Part]:
     parts: list[Part] = []
     for number, fix in enumerate(diagnosis.fixes, 1):
         typed = _typed(diagnosis, fix)
+        if not typed and not fix.runs_alone:
+            typed = f"In {diagnosis.pipeline.name}: {fix.in_words}"
         parts += _lines([f"{number}. {typed or 'As Python:'}"])
         if not typed:
             parts.append(Code(f"{fix.as_python}\n\n{diagnosis.search}".strip()))
@@ -722,4 +724,5 @@ def _first_way(diagnosis: Diagnosis, fix: Fix) -> str:
     """The one line that says a fix: what to paste, or else what to put in which place."""
     if fix.paste is not None:
         return json.dumps(fix.paste)
-    return _typed(diagnosis, fix) or f"{fix.in_words} (its Python is in the details)"
+    python = " (its Python is in the details)" if fix.runs_alone else ""
+    return _typed(diagnosis, fix) or f"{fix.in_words}{python}"

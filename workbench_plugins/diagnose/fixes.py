@@ -145,11 +145,17 @@ class Fix:
         return ", ".join(f"no {slot}" if one is None else f"{slot} = {one!r}" for slot, one in edits)
 
     @property
+    def runs_alone(self) -> bool:
+        """Whether the Python of the fix runs in an empty notebook: it needs no variable `pipeline`."""
+        return bool(self.chunks or self.whole or self.begins)
+
+    @property
     def as_python(self) -> str:
         """Python that makes the fixed `pipeline`, or the index anew for other chunks.
 
         It makes the present pipeline first, if that can be named. One of your own is made of its stages; if
-        one of these cannot be imported, the variable `pipeline` must hold the present pipeline.
+        one of these cannot be imported, as in the recording of another engine, the variable `pipeline` must
+        hold the present pipeline.
         """
         if self.chunks is not None or self.whole:
             return self.whole if self.chunks is None else self.chunks.python
@@ -179,7 +185,7 @@ class Fix:
             "silent_after": self.price.after.silences,
             "verdict": self.verdict,
             "set": self.as_set,
-            "python": self.as_python,
+            "python": self.as_python if self.runs_alone else None,
             "paste": self.paste,
         }
 
@@ -358,7 +364,7 @@ def verified(fix: Fix, runs: Reruns, goal: Goal, index: Index, file: str = "") -
         empties=not after.results,
         paste=paste if works else None,
         settings=settings,
-        begins=tuple(begins or [f"# `pipeline` is your pipeline {runs.pipeline.name!r}.", ""]),
+        begins=tuple(begins),
         whole="" if begins else code_of_stages(fix.pipeline),
     )
 
