@@ -259,6 +259,7 @@ class DropKind(StrEnum):
     LEG_FLOOR = "leg floor"
     FILTER = "filter"
     FOLD = "fold"
+    LEFT_OUT = "left out"
     LIMIT = "limit"
 
 
@@ -271,6 +272,7 @@ class Fate(StrEnum):
     BELOW_LEG_FLOOR = "below the floor of its leg"
     FILTERED = "removed by a filter"
     FOLDED = "folded under a better chunk of its file"
+    LEFT_OUT = "left out of the list"
     BEYOND_POOL = "beyond the pool"
     NO_MATCH = "listed by no leg"
     NEVER_INDEXED = "not in the index"
@@ -282,6 +284,7 @@ FATES = {
     DropKind.LEG_FLOOR: Fate.BELOW_LEG_FLOOR,
     DropKind.FILTER: Fate.FILTERED,
     DropKind.FOLD: Fate.FOLDED,
+    DropKind.LEFT_OUT: Fate.LEFT_OUT,
 }
 """The fate of a candidate, by the kind of cut that dropped it."""
 

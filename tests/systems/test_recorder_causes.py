@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from workbench.terminal import text_of
 from workbench_plugins.diagnose.diagnosis import Diagnosis
 from workbench_plugins.engines.lists import Asked, Pairs
 from workbench_plugins.recorder.fusion_causes import plain_id
@@ -95,6 +96,23 @@ def test_a_document_is_named_that_every_leg_ranks_before_a_result_whatever_the_f
     assert [one.certain for one in found] == [True] * named
     if named:
         assert "the engine leaves out tea, though each leg ranks it before c" in found[0].description
+
+
+def test_no_python_is_printed_that_needs_the_recording_s_pipeline() -> None:
+    legs = {"vector": [("a", 0.9), ("tea", 0.8)], "keyword": [("a", 4.0), ("b", 3.0)]}
+    found = record("tea", legs, fusion="rrf-60", floor=0.02, engine="acme").diagnose("tea")
+    printed = text_of(found.view(), details=True)
+    assert "1. In acme: engine_floor.floor = 0.016" in printed
+    assert "pipeline =" not in printed
+    assert "Python" not in printed
+    assert [one["python"] for one in found.as_json()["fixes"]] == [None] * len(found.fixes)
+
+
+def test_what_a_recorded_list_lacks_is_not_said_to_be_below_a_floor() -> None:
+    legs = {"vector": [("a", 0.9), ("tea", 0.8)], "keyword": [("a", 4.0), ("b", 3.0)]}
+    explained = str(record("tea", legs, fused=[("a", 9.0), ("b", 3.0)]).explain("tea"))
+    assert "LEFT OUT OF THE LIST" in explained
+    assert "floor" not in explained.lower()
 
 
 def test_one_document_under_two_ids_is_named_and_repaired() -> None:

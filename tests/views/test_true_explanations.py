@@ -49,6 +49,7 @@ FATE_OF_KIND = {
     DropKind.LEG_FLOOR: Fate.BELOW_LEG_FLOOR,
     DropKind.FILTER: Fate.FILTERED,
     DropKind.FOLD: Fate.FOLDED,
+    DropKind.LEFT_OUT: Fate.LEFT_OUT,
 }
 COMPARED = re.compile(
     r"(?:^|and )(?:(?P<absent>[a-z][^<>≥≤]*?) is absent"

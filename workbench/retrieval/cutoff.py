@@ -183,4 +183,4 @@ def with_left_out(trace: Trace, earlier: Rows, stage: Stage) -> Trace:
     rest = earlier if earlier.size else np.argsort(trace.ids)
     whole = np.concatenate([trace.order, rest[np.isnan(places[rest])]])
     left = Threshold("place in its list", places, trace.rows.size, at_most=True)
-    return dropped(trace.with_changes(order=whole), stage, DropKind.FILTER, left)
+    return dropped(trace.with_changes(order=whole), stage, DropKind.LEFT_OUT, left)

@@ -18,9 +18,9 @@ import numpy as np
 from workbench.contracts import Context
 from workbench.errors import InputError
 from workbench.measure.questions import Question, QuestionSet
-from workbench.records import Floats, Shown, Threshold, Trace
+from workbench.records import DropKind, Floats, Shown, Threshold, Trace
 from workbench.retrieval.columns import PlainStage, with_column
-from workbench.retrieval.cutoff import Floor, Limit, Order, best_first
+from workbench.retrieval.cutoff import Limit, Order, best_first, dropped
 from workbench.retrieval.explain import Explanation, explain
 from workbench.retrieval.fusion import Fusion, OneLeg, Weighted
 from workbench.retrieval.index_adapters import innermost
@@ -97,7 +97,7 @@ class RecordedFusion(PlainStage, slot="fusion"):
 
 
 @dataclass(frozen=True)
-class RecordedList(Floor, slot="recorded_list"):
+class RecordedList(PlainStage, slot="recorded_list"):
     """Drops what the recorded fused list does not have: nothing is known of its place."""
 
     description: ClassVar[str] = "recorded list: drop what the engine did not return"
@@ -105,8 +105,9 @@ class RecordedList(Floor, slot="recorded_list"):
     def reads(self) -> tuple[str, ...]:
         return ("recorded_score",)
 
-    def thresholds(self, columns: Mapping[str, Floats]) -> tuple[Threshold, ...]:
-        return (Threshold("recorded score", columns["recorded_score"], -math.inf),)
+    def run(self, trace: Trace, context: Context) -> Trace:
+        listed = Threshold("place in it", trace.columns["recorded_score"], -math.inf)
+        return dropped(trace, self, DropKind.LEFT_OUT, listed)
 
 
 @dataclass(frozen=True)
