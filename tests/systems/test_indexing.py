@@ -258,6 +258,26 @@ def test_each_system_of_an_evaluation_is_asked_in_its_own_index(
     assert "This index differs from" not in run(*asked, *every).out
 
 
+def test_a_target_that_only_the_second_index_has_is_refused_with_both_indexes_and_what_to_do(
+    run: Run, three: Path, tmp_path: Path
+) -> None:
+    world.write(three, {"memory/late.md": "# Late\n\nThe late train has a buffet.\n"})
+    assert run("index", three, "--as", BM).code == 0
+    labels = tmp_path / "labels.yaml"
+    labels.write_text("questions: [{question: buffet, target: memory/late.md}]", encoding="utf-8")
+    asked = ("evaluate", "--memory", three, "--questions", labels)
+    refused = run(*asked, "-s", OWN, "-s", BM)
+    assert refused.code == 2
+    assert f"memory/late.md is not in the index in which {OWN} is searched" in refused.err
+    assert f"The index in which {BM} is searched has it" in refused.err
+    assert all(str(default_index_path(three, name)) in refused.err for name in ("", BM))
+    update, without = refused.err.splitlines()[-2:]
+    assert without.endswith(f"Or evaluate {BM} without {OWN}: -s {BM}")
+    assert run(*asked, "-s", BM).code == 0
+    assert run(*shlex.split(update.partition("Update it: workbench ")[2])).code == 0
+    assert run(*asked, "-s", OWN, "-s", BM).code == 0
+
+
 @pytest.mark.parametrize("name", [BM, CLAW])
 def test_a_command_without_a_trace_says_that_the_index_is_another(
     name: str, run: Run, home: Path, tmp_path: Path

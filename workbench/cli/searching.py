@@ -30,8 +30,10 @@ from workbench.safe_text import counted, one_line
 from workbench.tables import ABSENT, Block, Column, Part, Table, numbers
 
 if TYPE_CHECKING:
+    from workbench.measure.questions import QuestionSet
     from workbench.memory.index import OpenIndex
     from workbench.records import Candidate, Trace
+    from workbench.retrieval.index_adapters import CachedIndex
     from workbench.retrieval.pipeline import Pipeline
 
 DEFAULT_COMPARISON = (
@@ -208,7 +210,6 @@ def evaluate(
     from workbench.measure.losses import losses_by_stage
     from workbench.measure.measures import HITS, known_measure
     from workbench.measure.missed import evaluations_data, missed_questions
-    from workbench.measure.questions import check_targets
     from workbench.measure.reliability import judged
     from workbench.systems.catalogue import SYSTEMS
 
@@ -221,7 +222,7 @@ def evaluate(
     asked = labelled(where.memory, questions)
     with where.opened_for_each(chosen) as indexes:
         index = indexes[0]
-        check_targets(asked, index.paths())
+        check_targets_of_first(asked, chosen, indexes)
         evaluations = evaluate_each(asked, chosen, indexes, measures or ())
         believed = judged(evaluations) if reliable else []
         losses = list(map(losses_by_stage, evaluations, indexes)) if by_stage else []
@@ -245,6 +246,29 @@ def evaluate(
             print_output(missed_questions(*both))
     if not (systems or every):
         print_error(f"These are {len(chosen)} of {len(SYSTEMS)} systems; --all runs every one.")
+
+
+def check_targets_of_first(
+    questions: QuestionSet, systems: Sequence[Pipeline], indexes: Sequence[CachedIndex]
+) -> None:
+    """Raises InputError for a target that the first system's index lacks; it names another that has it."""
+    from workbench.measure.questions import check_targets
+    from workbench.memory.index import MemoryIndex
+    from workbench.retrieval.index_adapters import innermost
+
+    first, known = innermost(indexes[0]), set(indexes[0].paths())
+    for target in questions.targets:
+        if target in known or not isinstance(first, MemoryIndex):
+            continue
+        for other, index in zip(systems, indexes, strict=True):
+            if target in index.paths():
+                remedy = first.remedy_for_absent(target)
+                raise InputError(
+                    f"The target {target} is not in the index in which {systems[0].name} is searched "
+                    f"({first.name}). The index in which {other.name} is searched has it ({index.name}).",
+                    f"{remedy}\n  Or evaluate {other.name} without {systems[0].name}: -s {other.name}",
+                )
+    check_targets(questions, known)
 
 
 def compare(

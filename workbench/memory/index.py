@@ -324,6 +324,10 @@ class MemoryIndex(OpenIndex):
         skip = " --skip" if any(one.refused for one in self.unread()) else ""
         return f"workbench index {self.command_options}{skip}"
 
+    def remedy_for_absent(self, target: str) -> str:
+        """Why no run of `workbench index` reads the file, or else the command that updates the index."""
+        return str(self.unread_near(target) or f"Update it: {self.update_command}")
+
     def unread(self) -> list[Unread]:
         """The notes in the memory's folder that no run of `workbench index` with the same options reads.
 

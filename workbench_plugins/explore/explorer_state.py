@@ -279,7 +279,7 @@ class ExplorerState(State):
             return []
         return [
             f"{one.target} is not in the index in which {one.trace.system} is searched. "
-            f"{one.unread or f'Update it: {index.update_command}'}"
+            f"{index.remedy_for_absent(one.target)}"
             for one, index in zip(self.explanations, self.searched_in, strict=True)
             if one.fate is Fate.NEVER_INDEXED and isinstance(index, MemoryIndex)
         ]
