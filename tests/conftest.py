@@ -77,6 +77,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Goes on after a process has died, where pytest-xdist would stand still."""
+    from tests.scheduling import FileScheduling
+
+    return FileScheduling(config, log) if config.option.dist == "loadfile" else None
+
+
 @pytest.hookimpl(trylast=True, optionalhook=True)
 def pytest_handlecrashitem(report: pytest.TestReport) -> None:
     """Lets the second try decide, where a test's process has ended without a result.
