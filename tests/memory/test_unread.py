@@ -109,6 +109,19 @@ def test_a_file_that_can_never_be_read_does_not_make_the_index_old(root: Path, t
         assert f"workbench index {root} --index {tmp_path / 'i.sqlite'} --skip" in told
 
 
+def test_an_empty_file_is_never_called_unknown(root: Path, tmp_path: Path, run: Run) -> None:
+    (root / "memory/empty.md").write_text("", encoding="utf-8")
+    with opened(root, tmp_path / "i.sqlite") as index:
+        assert str(index.unread_near("memory/empty.md")).startswith(
+            "memory/empty.md is not read: it is a file without"
+        )
+        assert index.unread_near("memory/tea.md") is None
+    assert run("index", str(root)).code == 0
+    told = run("explain", "rooibos", "--target", "memory/empty.md", "-m", str(root)).out
+    assert "it is a file without text. Write something into it." in told
+    assert "most similar" not in told
+
+
 def test_a_link_to_a_folder_is_named_for_each_file_in_it(root: Path, tmp_path: Path) -> None:
     (tmp_path / "else").mkdir()
     (tmp_path / "else/plumber.md").write_text("The plumber comes on Thursdays.\n", encoding="utf-8")

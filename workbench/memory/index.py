@@ -27,7 +27,7 @@ from workbench.memory.store.contract import IndexLocation, IndexStore, Settings,
 from workbench.memory.store.postings import K1, B, KeywordPostings, NoPostingsError, PostingsSource
 from workbench.memory.store.scan import Scan
 from workbench.memory.store.sqlite.location import SQLiteLocation
-from workbench.memory.unread import Unread, near_target, unread_files, unread_lines
+from workbench.memory.unread import Unread, near_target, unread_files, unread_lines, without_text
 from workbench.progress import progress
 from workbench.records import Chunk, Document, Hits, MadeOtherwise, Query, Rows, Vector
 from workbench.safe_text import counted
@@ -340,6 +340,12 @@ class MemoryIndex(OpenIndex):
         with self.snapshot():
             known, rules = self.store.stamps(), self.store.provenance.file_rules
         return unread_files(root, known, extra, rules)
+
+    def unread_near(self, target: str) -> Unread | None:
+        """Also a file that the index has, and that has no text."""
+        if target in self.store.stamps() and not self.store.rows_of(target).size:
+            return without_text(target)
+        return super().unread_near(target)
 
     @property
     def size(self) -> int:

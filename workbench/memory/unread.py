@@ -196,5 +196,10 @@ def _refused(root: Path, path: str, extra: Iterable[str]) -> Unread | None:
     except InputError as error:
         return Unread(path, error.problem, error.remedy, refused=True)
     if not document.text.strip():
-        return Unread(path, "without text", "Write something into them.")
+        return without_text(path)
     return None
+
+
+def without_text(path: str) -> Unread:
+    """What is said of a file that has no text to find, whether or not an index has it."""
+    return Unread(path, "without text", "Write something into them.")
