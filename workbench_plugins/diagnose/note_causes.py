@@ -76,8 +76,11 @@ def _without_tags(text: str) -> str:
     return html.unescape(re.sub(r"<!--|-->|</?[A-Za-z][^<>]*>", "", text))
 
 
+EMPHASIS = re.compile(r"(?<=\w)(\*{1,3}|_{2}|~~|==|`)(?=\w)|(?<!\w)_(?=\w)|(?<=\w)_(?!\w)")
+
+
 def _without_emphasis(text: str) -> str:
-    return re.sub(r"(?<=\w)(\*{1,3}|_{2}|~~|==|`)(?=\w)|(?<!\w)_(?=\w)|(?<=\w)_(?!\w)", "", text)
+    return EMPHASIS.sub("", text)
 
 
 def _whole_words(text: str) -> str:
@@ -96,11 +99,12 @@ def _unquoted(text: str) -> str:
     return quopri.decodestring(text.encode()).decode("utf-8", "replace")
 
 
-LOOKALIKES = str.maketrans(
-    "асдеһіјӏорԛѕυνԝхуАВСЕНІЈКМОРЅТХУΑΒΕΗΙΚΜΝΟΡΤΥΧΖαοιρ",
-    "acdehijlopqsuvwxyABCEHIJKMOPSTXYABEHIKMNOPTYXZaoip",
-)
+FOREIGN = "асдеһіјӏорԛѕυνԝхуАВСЕНІЈКМОРЅТХУΑΒΕΗΙΚΜΝΟΡΤΥΧΖαοιρ"
+LATIN = "acdehijlopqsuvwxyABCEHIJKMOPSTXYABEHIKMNOPTYXZaoip"
+LOOKALIKES = str.maketrans(FOREIGN, LATIN)
 """Letters of Cyrillic and Greek that look like Latin ones."""
+OF_ALPHABETS = re.compile(r"[\u0370-\u03ff\u0400-\u052f]")
+"""A letter of Greek or Cyrillic."""
 
 
 BASE64 = re.compile(r"(?<![\w+/=])[A-Za-z0-9+/]{24,}={0,2}(?:\n[A-Za-z0-9+/]{4,}={0,2}$)*", re.MULTILINE)
@@ -122,7 +126,8 @@ def _decoded_run(run: str) -> str:
 def _unescaped(text: str) -> str:
     """The text with letters in place of their numbers: `%C3%BC`, and `\\u00fc` as in JSON."""
     plain = re.sub(r"(?:%[0-9A-Fa-f]{2})+", lambda match: unquote(match[0], errors="replace"), text)
-    return re.sub(r"\\u([0-9A-Fa-f]{4})", lambda match: chr(int(match[1], 16)), plain)
+    units = re.sub(r"\\u([0-9A-Fa-f]{4})", lambda match: chr(int(match[1], 16)), plain)
+    return units.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # pairs of halves are letters
 
 
 def _latin(text: str) -> str:
@@ -158,14 +163,24 @@ READINGS = (
         _without_tags,
         r"perl -CSD -i.old -0pe 's/<!--|-->|<\/?[A-Za-z][^<>]*>//g' FILE",
     ),
-    Reading("markup inside words", "write the words without it", _without_emphasis),
+    Reading(
+        "markup inside words",
+        "write the words without it",
+        _without_emphasis,
+        f"perl -CSD -i.old -0pe 's/{EMPHASIS.pattern}//g' FILE",
+    ),
     Reading(
         "words that are broken at the end of a line",
         "join their halves",
         _whole_words,
         r"perl -CSD -i.old -0pe 's/(?<=\w)[-\x{2010}]\n[ \t]*(?=\w)//g' FILE",
     ),
-    Reading("blanks between the letters of its words", "write the words without them", _closed_up),
+    Reading(
+        "blanks between the letters of its words",
+        "write the words without them",
+        _closed_up,
+        r"perl -CSD -i.old -0pe 's/(?<!\S)\w(?: \w){3,}(?!\S)/$& =~ s{ }{}gr/ge' FILE",
+    ),
     Reading(
         "the quoted-printable form of a mail",
         "decode it",
@@ -179,10 +194,24 @@ READINGS = (
         f"perl -MMIME::Base64 -i.old -0pe 's{{{BASE64.pattern}}}{{decode_base64($&)}}gme' FILE",
     ),
     Reading(
-        "letters that are written as their numbers, as in an address or in JSON", "decode it", _unescaped
+        "letters that are written as their numbers, as in an address or in JSON",
+        "decode it",
+        _unescaped,
+        r"perl -i.old -0pe 's/%([0-9A-Fa-f]{2})/chr hex $1/ge; "
+        r"s/\\u([0-9A-Fa-f]{4})/my $one = chr hex $1; utf8::encode($one); $one/ge' FILE",
     ),
-    Reading("letters of another alphabet that look like Latin ones", "write them with Latin letters", _latin),
-    Reading("letters in another Unicode form than NFKC", "write them in that form", _composed),
+    Reading(
+        "letters of another alphabet that look like Latin ones",
+        "write them with Latin letters",
+        _latin,
+        f"perl -CSD -Mutf8 -i.old -pe 'tr/{FOREIGN}/{LATIN}/' FILE",
+    ),
+    Reading(
+        "letters in another Unicode form than NFKC",
+        "write them in that form",
+        _composed,
+        "perl -CSD -MUnicode::Normalize -i.old -0pe '$_ = NFKC($_)' FILE",
+    ),
     Reading("several words written as one name", "write the words apart, too", _parted),
 )
 
@@ -273,6 +302,11 @@ def _does_the_same(reading: Reading, text: str) -> bool:
             return text.encode("cp1252").decode("utf-8") == reading.meant(text)
         except UnicodeError:
             return False
+    if reading.meant is _latin:  # a text in Cyrillic or Greek would lose its own letters
+        return not OF_ALPHABETS.search(_latin(text))
+    if reading.meant is _unescaped:  # an address needs its numbers, and some are no letters
+        halves = re.search(r"\\u[dD][89A-Fa-f]", text)
+        return "://" not in text and halves is None and "\ufffd" not in _unescaped(text)
     if reading.meant is _from_base64:
         return all(_decoded_run(one) != one for one in BASE64.findall(text))
     return reading.meant is not _without_tags or html.unescape(text) == text

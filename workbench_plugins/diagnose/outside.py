@@ -19,13 +19,13 @@ from workbench.measure.blame import Reruns
 from workbench.memory.choices import extra_paths_of
 from workbench.memory.data_files import load_data
 from workbench.memory.embedding.local import LocalEmbedder, Windowed, has_runs
-from workbench.memory.files import FileLocation, open_below
+from workbench.memory.files import SUFFIX, FileLocation, open_below
 from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.memory.options import Options
 from workbench.memory.store.sqlite import database
 from workbench.memory.store.sqlite.location import words_file
 from workbench.memory.sync import index_folder
-from workbench.memory.unread import A_LINK, ADD, FOLDERS, Unread
+from workbench.memory.unread import A_LINK, ADD, FOLDERS, RENAME, Unread
 from workbench.records import Chunk, Hits, Rows, Vector
 from workbench.registry import has_feature
 from workbench.retrieval.foreign_ids import path_form
@@ -125,6 +125,8 @@ def _causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
         repair = "workbench index FOLDER --extra ." if there.remedy == ADD else there.advice
         if there.refused:  # what mends it may be a command
             repair += " && workbench index FOLDER" if " && iconv " in repair else ""
+        elif there.remedy == RENAME and (renamed := _renaming(index, there.path)):
+            repair = renamed
         elif there.remedy not in (ADD, A_LINK, FOLDERS):
             repair += " Then: workbench index FOLDER"
         yield replace(of_kind("not read", str(there)), description=there.reason, repair=repair)
@@ -145,6 +147,19 @@ def _causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     if indexed and not changed and not vectors:
         yield from _of_store(index, goal)
         yield from _copies(runs, index, goal)
+
+
+def _renaming(index: Index, path: str) -> str:
+    """The commands that give a file the ending .md and read it; empty where a file has that name already."""
+    inner = innermost(index)
+    if not isinstance(inner, MemoryIndex) or inner.root is None:
+        return ""
+    file = inner.root / path
+    stem = file.with_suffix("")
+    new = stem if stem.suffix == SUFFIX else stem.with_suffix(f"{stem.suffix}{SUFFIX}")
+    if new.exists() and not new.samefile(file):
+        return ""
+    return f"mv -n {shlex.quote(str(file))} {shlex.quote(str(new))} && workbench index FOLDER"
 
 
 def _of_no_file(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:

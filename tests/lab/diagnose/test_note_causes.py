@@ -171,6 +171,11 @@ def test_a_form_that_is_read_as_words_is_a_cause_if_the_question_works_without_i
         "# Bil<b>ge</b> pumps <!-- -->\n\nUnder <i>st</i>airs, 3 < 4 > 2.\n",
         "# Bil-\n  ge pum\u2010\nps\n\n- a list\n-\nUnder sta-\nirs\n",
         "# KÃ¼hlschrank\n\nDer KÃ¼hlschrank fÃ¼r KÃ¶der.\n",
+        "# **Bi**lge ~~pu~~mps\n\nUnder __st__airs, _left_, a*b, `x`y.\n",
+        "# B i l g e  p u m p s\n\na b c  x\n",
+        "# B\\u0069lge \\u00fcber p%75mps %C3%BC\n\n100 % of it.\n",
+        "# Вilgе рumрs\n\nUndеr stairs.\n",
+        "# Ｂｉｌｇｅ pumps\n\n5 ㎏ and ﬁsh.\n",
     ],
 )
 def test_the_command_of_a_reading_writes_the_note_as_it_is_meant(tmp_path: Path, text: str) -> None:
@@ -192,6 +197,17 @@ def test_the_repair_of_a_note_is_a_line_to_paste(tmp_path: Path, run: Run) -> No
     assert run(*shlex.split(index)[1:]).code == 0
     with open_index(tmp_path / "notes", index_path=tmp_path / "index") as opened:
         assert "memory/pumps.md" in search("bilge pumps stairs", PIPELINE, opened).paths()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["# B%75lge\n\nhttps://example.org/a%20b\n", "# Вilgе\n\nЖёлтый насос.\n", "# B\\ud83dlge %FF\n"],
+)
+def test_a_command_that_would_spoil_other_text_is_not_printed(tmp_path: Path, text: str) -> None:
+    found = diagnosed(tmp_path, f"{text}\n{escaped(NOTE)}" if "Ж" not in text else f"{text}\n# Вilgе рumрs\n")
+    of_note = [one.repair for one in found.causes if one.where == ("note",)]
+    assert of_note
+    assert not any(one.startswith("perl") for one in of_note)
 
 
 def test_a_note_that_no_command_mends_is_mended_by_hand(tmp_path: Path) -> None:
@@ -302,5 +318,6 @@ def test_a_file_that_is_not_read_is_indexed_after_its_repair_unless_it_is_a_link
             diagnose("bilge pumps", PIPELINE, index, file).causes[0].repair
             for file in ("memory/pumps.txt", "stairs.md")
         )
-    assert renamed == f"Rename it so that it ends in .md. Then: workbench index {shlex.quote(str(tmp_path))}"
+    where = shlex.quote(str(tmp_path / "memory" / "pumps"))
+    assert renamed == f"mv -n {where}.txt {where}.md && workbench index {shlex.quote(str(tmp_path))}"
     assert linked == "Links are not followed."
