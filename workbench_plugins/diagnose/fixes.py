@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,12 +100,17 @@ class Fix:
     def collateral(self) -> tuple[float, ...]:
         """What the fix is ranked by.
 
-        Its group, whether it undoes the first cause, whether it lets all candidates pass, answers lost,
-        −answers won, files changed, distance.
+        Its group, whether it undoes the first cause, whether it lets all candidates pass, whether nobody sets
+        its parameter, answers lost, −answers won, files changed, distance.
         """
         moves = len(self.gained) + len(self.lost)
         cost = (self.price.losses, -self.price.wins, moves, self._distance)
-        return self.group, not self.undoes, self.lets_all, *cost
+        return self.group, not self.undoes, self.lets_all, self.is_unusual, *cost
+
+    @property
+    def is_unusual(self) -> bool:
+        """Whether the fix is a value of a parameter for which all known engines have the same one."""
+        return self.change is None and self.chunks is None and agreed(self.setting)
 
     @property
     def _distance(self) -> float:
@@ -210,7 +216,10 @@ def best_fixes(
     changes = _of_changes(every, first, runs, goal, prices)
     # Where another value of a stage is enough, taking the stage away is no smaller repair.
     drafts += [one for one in changes if one.setting not in moved_slots or not _takes_away(one)]
-    drafts = [replace(one, group=_group(runs.pipeline, one.pipeline, first)) for one in drafts]
+    drafts = [
+        replace(one, group=_group(runs.pipeline, one.pipeline, () if one.is_unusual else first))
+        for one in drafts
+    ]
     # No draft costs anything yet, so of those that make one pipeline the nearest change comes first.
     distinct: dict[Hashable, Fix] = {}
     for one in sorted(drafts, key=lambda one: (one.collateral, not one.is_key)):
@@ -219,7 +228,7 @@ def best_fixes(
     settings: set[str] = set()
     for one in distinct.values():
         try:
-            alike = [each for each in best if each.group == one.group]
+            alike = [each for each in best if _kind(each) == _kind(one)]
             if not prices.loses_more(one.pipeline, _most_losses(alike, one.is_key)):
                 best = _ranked([*best, replace(one, price=prices.price(one.pipeline))])
         except InputError:  # an index may not serve the other questions with every value
@@ -227,6 +236,27 @@ def best_fixes(
         settings.add(one.setting)
     others = (replace(one, group=_group(runs.pipeline, one.pipeline, ())) for one in best[1:])
     return _ranked([*best[:1], *others]), len(settings)
+
+
+def _kind(fix: Fix) -> tuple[int, bool]:
+    """What of a fix decides its place before its losses do."""
+    return fix.group, fix.is_unusual
+
+
+@cache
+def agreed(setting: str) -> bool:
+    """Whether the systems of several repositories have a parameter, and all with one value.
+
+    Such as the score of a leg that does not bring a chunk, and k1 of BM25: nobody sets these.
+    """
+    slot, _, name = setting.partition(".")
+    found = [
+        (one.source.repository, parameters(stage)[name])
+        for one in SYSTEMS.values()
+        for stage in one.stages
+        if stage.slot == slot and name in parameters(stage)
+    ]
+    return len({repository for repository, _ in found}) > 1 and len({value for _, value in found}) == 1
 
 
 def _takes_away(fix: Fix) -> bool:

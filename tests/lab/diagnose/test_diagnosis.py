@@ -101,6 +101,13 @@ def test_the_values_to_try_are_those_that_a_person_would_type() -> None:
     assert found["limit.count"].above[90:] == [97, 98, 99, *range(100, 1_000, 10), *range(1_000, 10_001, 100)]
 
 
+def test_a_number_on_which_all_engines_agree_is_no_first_fix(found: Diagnosis) -> None:
+    assert fixes.agreed("fusion.absent")  # whatever the engine, a leg that brings nothing adds nothing
+    assert not fixes.agreed("floor.floor")
+    assert not fixes.agreed("fusion.weights.exact")  # which one engine alone has
+    assert not found.fixes[0].is_unusual
+
+
 @pytest.fixture(scope="module")
 def found(kept: CachedIndex, questions: QuestionSet) -> Diagnosis:
     """The diagnosis of one of the report's failing questions."""
