@@ -171,6 +171,21 @@ def test_a_file_outside_the_searched_folder_is_named_with_the_folder_that_has_it
     assert options == f"-m {there.resolve()} --target {file.relative_to(there.resolve())}"
 
 
+def test_the_exit_code_says_whether_the_first_repair_was_tried_and_works(run: Run, tmp_path: Path) -> None:
+    notes = {"a": "# Kettle\n\nThe kettle is red.\n", "b": "# Saw\n\nThe saw is in the shed.\n"}
+    for name, text in {**notes, "c": "![[IMG_2041.png]]\n"}.items():
+        (tmp_path / "notes").mkdir(exist_ok=True)
+        (tmp_path / "notes" / f"{name}.md").write_text(text, encoding="utf-8")
+    where = ("-m", str(tmp_path / "notes"), "--index", str(tmp_path / "index"))
+    assert run("index", *where[1:]).code == 0
+    asked = ("diagnose", "where is the saw", "-s", "openclaw-2026.2.13+or", *where)
+    untried = run(*asked, "-t", "c.md")
+    assert "Repair: write into the note what they show" in untried.out
+    tried = run(*asked, "-t", "b.md", "--min-score", "0.99")
+    assert "Repair: leave out --min-score 0.99" in tried.out
+    assert (untried.code, tried.code) == (1, 0)
+
+
 def test_an_unwanted_file_is_asked_for(run: Run) -> None:
     answer = run("search", QUESTION, "-s", "openclaw-2026.2.13+or", "--json").json()["results"]
     system = ("-s", "openclaw-2026.2.13+or", "--details")

@@ -68,7 +68,7 @@ def diagnose(
     """Find what loses a file, which settings would bring it back, and what they cost.
 
     With --unwanted: what brings a file in that does not belong there, and what would keep it out. Exit code 1
-    if no verified fix is found.
+    if the repair that is printed first has not been run, or is not enough.
     """
     from dataclasses import replace
 
@@ -104,7 +104,7 @@ def diagnose(
         *changes.typed,
     ]
     told = replace(found, command=tuple(command))
-    answer(told, as_json, yes=any(one.verified for one in found.fixes), details=details)
+    answer(told, as_json, yes=found.repaired, details=details)
 
 
 def _labels(given: Path | None, memory: str) -> QuestionSet | None:

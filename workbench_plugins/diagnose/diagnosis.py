@@ -182,6 +182,26 @@ class Diagnosis(Tabular):
         return f"No single setting of {self.pipeline.name} that was tried does it."
 
     @property
+    def repaired(self) -> bool:
+        """Whether the repair that is printed first has been run, and gave the wanted answer."""
+        cause = _cause_to_mend(self)
+        if cause is not None and self._cut is None:
+            return cause.verified
+        first = self._cut or next(iter(self.fixes), None)
+        return first is not None and first.verified and not self._in_vain
+
+    @property
+    def _cut(self) -> Fix | None:
+        """Chunks of another size that work, where a chunk is the first cause."""
+        of_chunk = bool(self.causes) and self.causes[0].where == ("chunk",)
+        return next((one for one in self.fixes if one.chunks is not None), None) if of_chunk else None
+
+    @property
+    def _in_vain(self) -> bool:
+        """Whether the first cause is certain, and its repair alone was tried in vain."""
+        return bool(self.causes) and self.causes[0].refuted and self.causes[0].certain
+
+    @property
     def headline(self) -> str:
         """The first cause, in a line."""
         if not self.causes:
@@ -524,17 +544,15 @@ def _check_changeable(pipeline: Pipeline) -> None:
 def _first_repair(diagnosis: Diagnosis) -> list[str]:
     """The smallest repair as a line to paste, what it brings and costs, and the command that shows it."""
     first = diagnosis.causes[0] if diagnosis.causes else None
-    if first is not None and first.where == ("chunk",):
-        cut = next((one for one in diagnosis.fixes if one.chunks is not None), None)
-        if cut is not None:
-            return [f"Repair: {_first_way(diagnosis, cut)}", f"Price: {_price_text(diagnosis.prices, cut)}"]
-    if first is not None and first.refuted and first.certain:
+    if (cut := diagnosis._cut) is not None:
+        return [f"Repair: {_first_way(diagnosis, cut)}", f"Price: {_price_text(diagnosis.prices, cut)}"]
+    if first is not None and diagnosis._in_vain:
         again = "Tried, and not enough alone; do it first, and diagnose again then"
         return [f"{again}: {first.repair}"]
-    outside = first is not None and not first.repairs and not first.refuted
-    if outside or not diagnosis.fixes:
-        repairs = [_to_type(diagnosis, one) for one in diagnosis.causes[:1] if not one.refuted]
-        return [*(f"Repair: {one}" for one in repairs), *_until_then(diagnosis)]
+    if (mend := _cause_to_mend(diagnosis)) is not None:
+        return [f"Repair: {_to_type(diagnosis, mend)}", *_until_then(diagnosis)]
+    if not diagnosis.fixes:
+        return _until_then(diagnosis)
     fix = diagnosis.fixes[0]
     only = "only by a longer answer: " if fix.pipeline.limit > _longest(diagnosis) else ""
     only = "only by an empty answer: " if fix.empties else only
@@ -545,13 +563,32 @@ def _first_repair(diagnosis: Diagnosis) -> list[str]:
         own = " ".join(replaced)
         undone = not added_settings(diagnosis.command, command)
         way = f"leave out {own}" if undone else f"{way}, in place of {own}"
-    lines = [f"Repair: {only}{way}"]
+    lines = [f"Repair: {only}{way}{_meaning(diagnosis.pipeline, fix)}"]
     if first is not None and Scope.slot in first.where:
         lines.append(f"In an engine: {FILTER_FIRST}.")
     lines.append(f"Price: {_price_text(diagnosis.prices, fix)}")
     if command:
         lines.append(f"Try it: {command}")
     return lines
+
+
+SHORT = 90
+"""A stage is described beside the setting that makes it in so many characters at most."""
+
+
+def _meaning(now: Pipeline, fix: Fix) -> str:
+    """What the changed stage does with a fix of one setting; empty for JSON, and for a long description."""
+    changed = [one.after for one in now.diff(fix.pipeline) if one.after is not None]
+    told = changed[0].description if len(changed) == 1 and fix.paste is None else ""
+    return f" (then: {told})" if 0 < len(told) <= SHORT else ""
+
+
+def _cause_to_mend(diagnosis: Diagnosis) -> Cause | None:
+    """The first cause, if its own repair is printed: it is outside the pipeline, or no fix is known."""
+    first = diagnosis.causes[0] if diagnosis.causes else None
+    if first is None or first.refuted or (first.repairs and diagnosis.fixes):
+        return None
+    return first
 
 
 def _to_type(diagnosis: Diagnosis, cause: Cause) -> str:

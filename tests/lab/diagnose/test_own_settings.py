@@ -56,6 +56,7 @@ def test_it_stands_before_what_the_question_has_and_its_repair_is_to_leave_it_ou
     assert found.fixes[0].pipeline.stages == own.stages
     assert first_repair(found, name, [word for one in settings for word in ("--set", one)]) == []
     assert found.fixes[0].verified
+    assert found.repaired
 
 
 def test_a_lower_limit_is_no_such_cause(index: MemoryIndex) -> None:
