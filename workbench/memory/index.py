@@ -51,7 +51,8 @@ def opened_embedder(store: IndexStore, embedder: Embedder | None = None) -> Embe
                     embedder = _local(store.name, settings)
                 elif getattr(embedder, "remote", False):
                     check_model(Path(store.name), settings.model, getattr(embedder, "url_variable", ""))
-            check_same(store, Settings(embedder.name, embedder.revision, 0, settings.chunker))
+            here = Settings(embedder.name, embedder.revision, 0, settings.chunker)
+            check_same(store, here, f"build it again: {rebuild_command(store.name)}")
     except WorkbenchError:
         store.close()
         raise
@@ -71,8 +72,11 @@ def _local(name: str, settings: Settings) -> LocalEmbedder:
     return local
 
 
-def check_same(store: IndexStore, here: Settings) -> None:
-    """Raises InputError when the store was made with another model or chunker than `here`."""
+def check_same(store: IndexStore, here: Settings, again: str) -> None:
+    """Raises InputError when the store was made with another model or chunker than `here`.
+
+    `again` says how to build it again with the settings of `here`.
+    """
     there = store.settings
     differing = [
         f"another {what}: {old}, not {new}"
@@ -85,7 +89,7 @@ def check_same(store: IndexStore, here: Settings) -> None:
     if differing:
         raise InputError(
             f"The index {store.name} was made with {'; and with '.join(differing)}.",
-            f"Index with the same settings, or build it again: {rebuild_command(store.name)}",
+            f"Index with the same settings, or {again}",
         )
 
 

@@ -323,7 +323,7 @@ def _update(location: IndexLocation, work: Work) -> None:
     with location.updating() as store, SpooledTemporaryFile(IN_MEMORY) as file:
         staged = Staged(file)
         work = work.in_the_sizes_of(store.settings)
-        check_same(store, work.settings)
+        check_same(store, work.settings, "add --rebuild to this command (in Python: rebuild=True).")
         known = store.stamps()
         _check_extra(location, known, work)
         store.provenance.describe(folder=store.provenance.folder or work.chosen.memory)

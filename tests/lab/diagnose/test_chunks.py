@@ -231,7 +231,8 @@ def test_a_sync_keeps_the_sizes_and_a_rebuild_takes_those_that_are_given(run: Ru
     refused = run("index", root, "--index", file, "--chunk", "200/40")
     assert refused.code == 2
     assert "another chunker: openclaw-2026.2.13 tokens=100 overlap=20" in refused.err
-    assert chunks("--rebuild") < small
+    assert "or add --rebuild to this command" in refused.err
+    assert chunks("--chunk", "200/40", "--rebuild") < small
     assert chunks("--rebuild", "--as", "openclaw-2026.9.6", "--chunk", "100/20") > 4
 
 
