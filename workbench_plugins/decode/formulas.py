@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations, permutations
 from typing import Any
 
@@ -85,16 +86,26 @@ class Formula:
 NOTHING = Reachable(np.empty(0), np.empty(0), np.empty(0), str)
 
 
-def all_formulas(more_lists: bool = True) -> list[Formula]:
+Users = tuple[tuple[ColumnStage, tuple[str, ...]], ...]
+"""Stages, each with the names of the systems that have it."""
+
+
+def all_formulas(more_lists: bool = True) -> Sequence[Formula]:
     """Every formula that is tried: those of ranks, those of the systems, and plain arithmetic.
 
     Without `more_lists`, a fusion of ranks has the two lists that a system here has.
     """
-    return [
-        *_rank_formulas(more_lists),
-        *_score_formulas(),
+    return _formulas_with(_stages(), more_lists)
+
+
+@lru_cache(maxsize=4)
+def _formulas_with(stages: Users, more_lists: bool) -> tuple[Formula, ...]:
+    """The formulas of these stages. They are kept: to make them takes longer than to decode a number."""
+    return (
+        *_rank_formulas(stages, more_lists),
+        *_score_formulas(stages),
         *(Formula(name, (), make) for name, make in ARITHMETIC),
-    ]
+    )
 
 
 def formulas_of(system: str) -> list[Formula]:
@@ -125,7 +136,7 @@ def description(stage: Any) -> str:
     return sentence
 
 
-def _stages() -> dict[ColumnStage, list[str]]:
+def _stages() -> Users:
     """The stages that compute a column from ranks or scores alone, each with the systems that have it."""
     found: dict[ColumnStage, list[str]] = {}
     fusions = ((engine.fusion, f"the fusion {engine.name}") for engine in ENGINES.values())
@@ -134,7 +145,7 @@ def _stages() -> dict[ColumnStage, list[str]]:
     for stage, name in (*of_systems, *fusions, *constants):
         if isinstance(stage, ColumnStage) and not stage.observed:
             found.setdefault(stage, []).append(name)
-    return found
+    return tuple((stage, tuple(names)) for stage, names in found.items())
 
 
 def _computed(stage: ColumnStage, rows: Sequence[Row]) -> Floats | None:
@@ -152,7 +163,7 @@ def _computed(stage: ColumnStage, rows: Sequence[Row]) -> Floats | None:
         return None
 
 
-def _rank_formulas(more_lists: bool) -> Iterator[Formula]:
+def _rank_formulas(stages: Users, more_lists: bool) -> Iterator[Formula]:
     """The fusions that read ranks alone; those that make the same numbers are one formula."""
     rows: list[Row] = [{"vector_rank": one} for one in range(1, DEEPEST + 1)]
     rows += [{"keyword_rank": one} for one in range(1, DEEPEST + 1)]
@@ -160,14 +171,14 @@ def _rank_formulas(more_lists: bool) -> Iterator[Formula]:
     rows += [{"vector_rank": one, "keyword_rank": other} for one in both for other in both]
     cost = np.array([np.prod(list(row.values())) * len(row) for row in rows], float)
     groups: dict[bytes, tuple[ColumnStage, list[str], Floats]] = {}
-    for stage, names in _stages().items():
+    for stage, names in stages:
         if stage.output != "score" or not all(one.endswith("_rank") for one in stage.reads()):
             continue
         values = _computed(stage, rows)
         if values is not None:
             groups.setdefault(np.round(values, 12).tobytes(), (stage, [], values))[1].extend(names)
-    for stage, names, values in groups.values():
-        used = tuple(dict.fromkeys(name for name in names if name))
+    for stage, every, values in groups.values():
+        used = tuple(dict.fromkeys(name for name in every if name))
         far = 1.0 if used else UNUSED
         ways = _of_ranks(stage, rows, values, far * cost)
         if more_lists and isinstance(stage, RankSum) and set(stage.weights.values()) == {1}:
@@ -227,9 +238,9 @@ def _term(stage: ColumnStage, row: Row) -> str:
     return str(stage.in_row(columns, 0))
 
 
-def _score_formulas() -> Iterator[Formula]:
+def _score_formulas(stages: Users) -> Iterator[Formula]:
     """The fusions and conversions that read the scores or raw numbers of one candidate."""
-    for stage, names in _stages().items():
+    for stage, names in stages:
         raw = {name for name in stage.reads() if name.endswith(("_raw", "_relevance", "_score"))}
         if raw and _computed(stage, [_row(raw, (0.5,) * len(raw))]) is not None and len(raw) <= 2:
             used, fuses = tuple(dict.fromkeys(names)), stage.output == "score"
