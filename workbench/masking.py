@@ -168,7 +168,7 @@ _WITH_A_DIGIT: tuple[Words, ...] = (
     (_KEYED, ("_key", "_pass", "_auth", "session", "sid", "signature")),
     (_TOLD, _ANY),
     (_BESIDE, _ANY),
-    (_GIVEN, _ANY),
+    (_GIVEN, ("token(", "key(", " to", "\tto")),
     (_PAIRED, ("key", "token", "secret", "pass", "authorization", "cookie")),
     (_NEAR, ("key", "token", "secret", "passw")),
     (_BEARER, ("bearer",)),
@@ -177,6 +177,13 @@ _WITH_A_DIGIT: tuple[Words, ...] = (
     (_SPACED, ("_key", "_token", "_secret", "_pass", "x-")),
 )
 """Expressions of which only a value with a digit is a secret."""
+_BY_FORM: tuple[Words, ...] = (
+    (_PREFIXED, _ANY),
+    (_PGPASS, (":",)),
+    (_BOT, (":",)),
+    (_HASHED, ("$",)),
+)
+"""Expressions that need no name before the secret."""
 
 _BEGIN_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]{0,60}PRIVATE KEY(?: BLOCK)?-----")
 _END_KEY = re.compile(r"-----END [A-Z0-9 ]{0,60}PRIVATE KEY(?: BLOCK)?-----")
@@ -360,10 +367,13 @@ def _spans(text: str) -> Iterator[Span]:
             yield from _in_address(word[0], word.start())
     if any(one in lowered for one in _BEFORE):
         yield from _named(text, lowered)
-    for pattern in (_PREFIXED, _PGPASS, _BOT, _HASHED):
-        yield from (one.span("secret") for one in pattern.finditer(text))
+    for pattern, words in _BY_FORM:
+        if any(one in lowered for one in words):
+            yield from (one.span("secret") for one in pattern.finditer(text))
     yield from (one.span() for one in _RUN.finditer(text) if _is_random(one[0]))
-    yield from (one.span() for one in _PADDED.finditer(text) if _has_all_kinds(one[0]))
+    for one in _PADDED.finditer(text) if "=" in text else ():
+        if _has_all_kinds(one[0]):
+            yield one.span()
     yield from (one.span() for one in _BEGUN.finditer(text) if _is_no_id(one))
     for one in _DOTTED.finditer(text) if "eyJ" in text else ():
         begun = one[0].find("eyJ")
