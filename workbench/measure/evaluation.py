@@ -388,9 +388,13 @@ def _check(questions: object, pipelines: object) -> None:
 
 
 def _evaluate(questions: QuestionSet, pipeline: Pipeline, index: Index, bar: Any) -> Evaluation:
+    known: dict[str, Trace] = {}  # a question with several right files is searched once
+
     def traced(ones: Sequence[Control]) -> Iterator[Trace]:
         for one in ones:
-            yield search(one.question, pipeline, index)
+            if one.question not in known:
+                known[one.question] = search(one.question, pipeline, index)
+            yield known[one.question]
             bar.update()
 
     asked = zip(questions.questions, traced(questions.questions), strict=True)
