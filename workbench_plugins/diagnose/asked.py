@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -13,7 +13,7 @@ from textwrap import shorten
 from workbench.contracts import Index
 from workbench.memory.index import MemoryIndex
 from workbench.records import Trace
-from workbench.retrieval.index_adapters import innermost
+from workbench.retrieval.index_adapters import innermost, memoized
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import unicode_words
 from workbench_plugins.diagnose.causes import Cause
@@ -57,14 +57,13 @@ class Asked:
     @cached_property
     def vocabulary(self) -> Counter[str]:
         """The words of the notes in lower case, with how often each stands there."""
-        return Counter(word.lower() for text in self.texts for word in unicode_words(text))
+        return memoized(self.index, "words of the notes", lambda: Counter(_in_lower_case(self.texts)))
 
     @cached_property
     def written(self) -> frozenset[str]:
         """The words of the notes in lower case, without those that only a path has."""
-        return frozenset(
-            word.lower() for text in self.texts for word in unicode_words(text.partition("\n")[2])
-        )
+        bodies = (text.partition("\n")[2] for text in self.texts)
+        return memoized(self.index, "words below the paths", lambda: frozenset(_in_lower_case(bodies)))
 
     def first_that_works(self, others: Iterator[str]) -> str:
         """The first other question that gives the wanted answer; empty if none of the first few does."""
@@ -88,6 +87,11 @@ class Asked:
             else ""
         )
         return command or f"ask “{question}”{own}"
+
+
+def _in_lower_case(texts: Iterable[str]) -> Iterator[str]:
+    """The words of some texts in lower case, as often as each stands there."""
+    return (word.lower() for text in texts for word in unicode_words(text))
 
 
 def search_command(question: str, pipeline: Pipeline, index: Index) -> str:

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import StrEnum
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -96,7 +96,7 @@ class Parameter:
         """The numbers to type above the present one, the nearest first."""
         return [one for one in self._typed if one > float(self.now)]
 
-    @property
+    @cached_property
     def _typed(self) -> list[float]:
         every = sorted({*TYPED, 0.0, *(-one for one in TYPED), self.low, self.high})
         inside = [one for one in every if self.low <= one <= self.high]
