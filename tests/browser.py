@@ -16,10 +16,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from inspect import getsource
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import nbformat
 import pytest
+import uvicorn
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from playwright.sync_api import ConsoleMessage, Locator, Page, sync_playwright
 
@@ -29,6 +31,7 @@ from workbench.measure.evaluation import Evaluation
 from workbench.measure.questions import load_questions
 from workbench.memory.index import MemoryIndex
 from workbench.views import widgets
+from workbench_plugins.agent.server import listening
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
 FLAGS = [
@@ -193,6 +196,23 @@ def _served(command: Sequence[str], folder: Path, own: Mapping[str, str], ready:
             except subprocess.TimeoutExpired:  # JupyterLab can hang when a kernel is starting
                 server.kill()
                 server.wait()
+
+
+@contextmanager
+def served_here(app: Any) -> Iterator[str]:
+    """The address of an app that a thread of this process serves until the end of the block."""
+    with listening("127.0.0.1", 0) as opened:  # requests wait in it until the thread is ready
+        # An open page keeps connections, and without a limit the server would wait for their end.
+        config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=5)
+        server = uvicorn.Server(config)
+        thread = Thread(target=server.run, args=([opened],), daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{opened.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(60)
+            assert not thread.is_alive()
 
 
 def free_port() -> int:

@@ -95,12 +95,16 @@ def do(job: str) -> None:
 
 @contextmanager
 def process(*arguments: object, errors: int | None = None) -> Iterator[subprocess.Popen[str]]:
-    """This file as a process of its own, to talk to by lines."""
+    """This file as a process of its own, to talk to by lines; it ends with a block that fails."""
     command, pipe = [sys.executable, "-m", "tests.processes", *map(str, arguments)], subprocess.PIPE
     with subprocess.Popen(
         command, stdin=pipe, stdout=pipe, stderr=errors, text=True, bufsize=1, cwd=PROJECT
     ) as started:
-        yield started
+        try:
+            yield started
+        except BaseException:
+            started.kill()  # it may wait for what the block would have sent
+            raise
 
 
 def work() -> None:

@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
 import zipfile
 from collections.abc import Iterator
@@ -22,7 +21,7 @@ import pytest
 import typer
 from nbclient import NotebookClient
 
-from tests.browser import free_port, wait_for
+from tests.browser import becomes, free_port, wait_for
 from tests.commands import Outcome, Run
 from tests.conftest import PATIENT, PROJECT, SAMPLE
 from workbench.cli import lab as lab_command
@@ -272,9 +271,8 @@ def test_the_lab_is_copied_beside_nothing_and_opens(installed: Installed, served
 
 
 def test_the_lab_ends_with_one_line_that_names_the_address_to_open(served: Served) -> None:
-    while not (last := served.log.read_text().splitlines()[-1]).startswith("Open "):
-        assert served.command.is_running()
-        time.sleep(0.1)
+    becomes(lambda: served.log.read_text().rpartition("\nOpen ")[1], bool)
+    last = served.log.read_text().splitlines()[-1]
     address = f"{served.url}/lab/tree/{Path(FIRST).name}?token="
     assert re.fullmatch(rf"Open {re.escape(address)}\w{{48}}", last)
     with urllib.request.urlopen(last.removeprefix("Open "), timeout=300) as answer:

@@ -102,19 +102,20 @@ def test_a_real_ctrl_c_ends_with_a_sentence(
 ) -> None:
     (tmp_path / "notes" / "memory").mkdir(parents=True)
     (tmp_path / "notes" / "memory" / "tea.md").write_text("# Tea\n\nGreen tea.\n", encoding="utf-8")
-    begun = subprocess.Popen(
-        [sys.executable, "-c", PAUSED, where, *command],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(PROJECT), "WORKBENCH_HOME": str(tmp_path / "home")},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert begun.stdout is not None
-    while "reached" not in (line := begun.stdout.readline()):
-        assert line, begun.communicate()[1]
-    begun.send_signal(signal.SIGINT)
-    out, err = begun.communicate(timeout=60)
+    command_line = [sys.executable, "-c", PAUSED, where, *command]
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT), "WORKBENCH_HOME": str(tmp_path / "home")}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command_line, cwd=tmp_path, env=environment, stdout=pipe, stderr=pipe, text=True
+    ) as begun:
+        try:
+            assert begun.stdout is not None
+            while "reached" not in (line := begun.stdout.readline()):
+                assert line, begun.communicate()[1]
+            begun.send_signal(signal.SIGINT)
+            out, err = begun.communicate(timeout=60)
+        finally:
+            begun.kill()  # it waits for ever if it was not interrupted
     assert begun.returncode == 130, err
     assert re.search(sentence, err), err
     assert "Traceback" not in err + out

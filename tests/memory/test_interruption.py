@@ -33,7 +33,7 @@ def interrupted(home: Home, after: int) -> str:
             with pytest.raises(InputError, match=f"no index yet: Process {running.pid} is making the first"):
                 home.opened()
         running.send_signal(signal.SIGINT)
-        _, errors = running.communicate()
+        _, errors = running.communicate(timeout=300)
     assert running.returncode == 130
     return errors
 

@@ -72,7 +72,7 @@ def test_two_syncs_of_one_process_take_turns(home: Home) -> None:
         thread.start()
         thread.join(0.3)
         turns.append("first")
-    thread.join()
+    thread.join(300)
     assert turns == ["first", "second"]
 
 

@@ -344,7 +344,7 @@ def test_a_transcript_is_synced_once_enough_came(tmp_path: Path, clock: Clock, n
         found.wait_for(3)
     finally:
         found.stop.set()
-        thread.join()
+        thread.join(DEADLINE)
 
 
 def test_too_many_folders_are_an_error_with_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
-import uvicorn
 
 from tests import world
-from tests.browser import becomes, browsing, free_port, needs_chromium
+from tests.browser import becomes, browsing, needs_chromium, served_here
 from workbench.errors import InputError
 from workbench_plugins.explore.page import Desk
 from workbench_plugins.explore.page_server import Server
@@ -128,18 +126,12 @@ SELECT = """words => {
 
 @needs_chromium
 def test_a_report_is_pasted_marked_and_corrected_on_the_page_of_explore(tmp_path: Path) -> None:
-    port = free_port()
     with world.build(tmp_path) as index, browsing() as tab:
         mine = Server(Desk(index, None, tmp_path / "saved.yaml"))
-        serving = uvicorn.Server(uvicorn.Config(mine.app, port=port, log_level="error"))
-        thread = Thread(target=serving.run)
-        thread.start()
-        try:
+        with served_here(mine.app) as address:
             page = tab.page
             page.set_default_timeout(60_000)
-            while not serving.started:
-                page.evaluate("() => new Promise(requestAnimationFrame)")
-            page.goto(f"http://127.0.0.1:{port}/?token={mine.token}")
+            page.goto(f"{address}/?token={mine.token}")
             page.get_by_role("button", name="Bug report").click()
             below = page.locator("#below")
             below.get_by_label("the report").fill(TEXT)
@@ -175,9 +167,6 @@ def test_a_report_is_pasted_marked_and_corrected_on_the_page_of_explore(tmp_path
             page.set_viewport_size({"width": 400, "height": 800})
             assert page.evaluate("document.documentElement.scrollWidth") <= 400
             assert [one for one in tab.errors if "422" not in one] == []
-        finally:
-            serving.should_exit = True
-            thread.join()
 
 
 def test_what_may_be_the_question_is_offered_and_one_press_takes_it() -> None:

@@ -74,9 +74,11 @@ def served(folder: Path, log: IO[str]) -> Iterator[int]:
         copying.start()
         try:
             yield int(address.rpartition(":")[2].split("/")[0])
-        finally:
             process.terminate()
-            copying.join()
+            process.wait(DEADLINE)
+        finally:
+            process.kill()
+            copying.join(DEADLINE)
 
 
 @contextmanager

@@ -36,14 +36,14 @@ while True:
 
 
 @contextmanager
-def swapping(inside: Path, outside: Path) -> Iterator[None]:
+def swapping(inside: Path, outside: Path) -> Iterator[subprocess.Popen[str]]:
     """Another process that swaps `inside` for a link to `outside` and back during the block."""
     command = [sys.executable, "-c", SWAP, str(inside), str(outside)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
-            yield
+            yield process
         finally:
             process.kill()
 
@@ -77,8 +77,9 @@ def outcome(memory: MemoryFolder) -> str:
 def test_a_raced_read_brings_the_note_or_an_error(root: Path, inside: str, outside: str) -> None:
     memory, found, naive = MemoryFolder(root), Counter[str](), Counter[str]()
     note = root / "memory/deep/note.md"
-    with swapping(root / inside, root.parent / outside):
+    with swapping(root / inside, root.parent / outside) as swapper:
         while found.total() < READS or not naive[SECRET] or not found[NOTE]:
+            assert swapper.poll() is None
             found[outcome(memory)] += 1
             try:
                 naive[note.read_text()] += 1

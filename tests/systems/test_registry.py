@@ -164,7 +164,7 @@ def test_packages_are_loaded_once_also_by_many_threads(install: Install) -> None
     for one in threads:
         one.start()
     for one in threads:
-        one.join()
+        one.join(300)
     assert seen == [True] * 8
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
-import uvicorn
 from playwright.sync_api import Page
 
 from docs.still import page_of
@@ -21,8 +19,8 @@ from tests.browser import (
     Tab,
     becomes,
     browsing,
-    free_port,
     needs_chromium,
+    served_here,
     twin,
 )
 from workbench.measure.evaluation import Evaluation, evaluate
@@ -170,16 +168,11 @@ def test_a_widget_fits_a_narrow_and_a_wide_page_and_cuts_no_text(
 
 
 def test_the_explore_page_has_no_serious_finding_in_any_of_its_tabs(tab: Tab, tmp_path: Path) -> None:
-    port = free_port()
     with world.build(tmp_path) as index:
         mine = Server(Desk(index, None, tmp_path / "saved.yaml"))
-        serving = uvicorn.Server(uvicorn.Config(mine.app, port=port, log_level="error"))
-        thread = Thread(target=serving.run)
-        thread.start()
-        try:
-            becomes(lambda: serving.started, bool)
+        with served_here(mine.app) as address:
             page = tab.page
-            page.goto(f"http://127.0.0.1:{port}/?token={mine.token}")
+            page.goto(f"{address}/?token={mine.token}")
             page.locator(".wb-list li").first.wait_for()
             page.get_by_label("question", exact=True).fill("rooibos tea")
             page.get_by_label("expected file").fill("memory/tea.md")
@@ -193,6 +186,3 @@ def test_the_explore_page_has_no_serious_finding_in_any_of_its_tabs(tab: Tab, tm
                 page.wait_for_function("() => document.querySelector('#said').className !== 'wb-busy'")
                 opened(page)
                 assert serious(page) == [], name
-        finally:
-            serving.should_exit = True
-            thread.join()
