@@ -35,6 +35,14 @@ def test_a_hit_is_the_target_among_the_results(evaluation: Evaluation) -> None:
     assert (evaluation.overall.hits, evaluation.overall.n) == (2, 3)
 
 
+def test_a_question_with_two_right_files_is_searched_once_and_counted_for_each(toy: MemoryIndex) -> None:
+    targets = "memory/bike.md", "memory/both.md"
+    asked = tuple(Question(question="hub", target=one) for one in targets)
+    (found,) = evaluate(QuestionSet(questions=asked), [WORKAROUND.asking(limit=6)], toy)
+    assert found.asked[0].trace is found.asked[1].trace
+    assert [one.question.target for one in found.asked if one.hit] == [*targets]
+
+
 def test_a_control_is_silent_when_nothing_is_returned(evaluation: Evaluation) -> None:
     assert [bool(trace.results) for trace in evaluation.controls] == [False, True]
     assert (evaluation.silent.hits, evaluation.silent.n) == (1, 2)
