@@ -46,7 +46,8 @@ PATIENT: dict[str, Any] = {"timeout": 600, "startup_timeout": 180, "iopub_timeou
 """How long nbclient waits for a cell, for a kernel and for the last outputs of a cell, in seconds."""
 
 LONGEST = (
-    "tests/views/test_browser.py", "tests/docs/test_notebooks.py", "tests/cli/test_diagnosing.py",
+    "tests/docs/test_notebooks.py", "tests/views/test_browser.py", "tests/docs/test_solutions.py",
+    "tests/security/test_masking.py", "tests/cli/test_diagnosing.py",
     "tests/lab/diagnose/test_faults.py", "tests/lab/diagnose/test_diagnosis.py",
     "tests/retrieval/test_properties.py", "tests/memory/test_crash.py", "tests/security/test_http.py",
     "tests/lab/bench/test_stores.py", "tests/cli/test_explore.py", "tests/agent/test_hostile_questions.py",

@@ -110,9 +110,7 @@ def read_by_word(sample: MemoryIndex) -> None:
     sample.laid_out(RECOMMENDED.layout)
 
 
-@every_notebook
-@pytest.mark.usefixtures("read_by_word")
-def test_a_notebook_runs_with_the_features_that_it_names_alone(path: Path) -> None:
+def runs_with_its_features_alone(path: Path) -> None:
     """In a fresh kernel, whose first cell blocks the other features; and the prose says the values."""
     notebook = read(path)
     others = sorted(set(FEATURES) - set(notebook.metadata.workbench.features))
@@ -121,6 +119,12 @@ def test_a_notebook_runs_with_the_features_that_it_names_alone(path: Path) -> No
     assert false_sentences(notebook, path.parent) == []
     done = [cell.execution_count for cell in notebook.cells if cell.cell_type == "code"]
     assert done == list(range(1, len(done) + 1))
+
+
+@every_lesson
+@pytest.mark.usefixtures("read_by_word")
+def test_a_lesson_runs_with_the_features_that_it_names_alone(path: Path) -> None:
+    runs_with_its_features_alone(path)
 
 
 @every_notebook
