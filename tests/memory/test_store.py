@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
+import apsw
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests import world
+from tests.home import Home
 from tests.world import written
 from workbench.errors import InputError
 from workbench.memory.embedding import local as embedding
@@ -22,6 +24,7 @@ from workbench.memory.files import content_hash
 from workbench.memory.index import MemoryIndex
 from workbench.memory.store.contract import Cached, Settings, hits_of, in_order
 from workbench.memory.store.scan import Scan
+from workbench.memory.store.sqlite.database import has_places
 from workbench.memory.store.sqlite.store import Store
 from workbench.records import Document, Hits, Passage, Vector
 
@@ -165,3 +168,20 @@ def test_a_question_for_as_many_hits_as_there_are_chunks_gets_them_all(tmp_path:
         first, second = (index.vector(vectors[0], limit) for _ in range(2))  # alone, and from the scan
     assert first.rows.tolist() == second.rows.tolist()
     assert first.rows.size == min(limit, 400)
+
+
+@pytest.mark.parametrize("made", ["", "CREATE INDEX documents_places ON documents (hash)"])
+def test_an_older_index_is_read_and_gets_the_places_of_its_documents_with_the_next_sync(
+    made: str, home: Home
+) -> None:
+    _, expected = home.contents()
+    db = apsw.Connection(str(home.file))
+    db.execute(f"DROP INDEX documents_places; {made}")
+    db.close()
+    assert home.contents()[1] == expected
+    with Store.open(home.file) as store:
+        assert not has_places(store.db)
+    home.sync()
+    assert home.contents()[1] == expected
+    with Store.open(home.file) as store:
+        assert has_places(store.db)

@@ -45,9 +45,14 @@ WRONG_CHECKSUM = "the checksum of a page does not fit its bytes"
 SCHEMA = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
 
 
+PLACES = "CREATE INDEX documents_places ON documents (id, path, source)"
+"""Where each document is, without its text, which fills a page. An older index file lacks it."""
+
+
 def create(db: apsw.Connection, dimensions: int) -> None:
     """Creates an empty index for vectors of that many dimensions, in a database without tables."""
     db.execute(SCHEMA.format(dimensions=dimensions))
+    db.execute(PLACES)
     db.pragma("application_id", APPLICATION_ID)
     db.pragma("user_version", VERSION)
 
@@ -271,6 +276,12 @@ Fail = Callable[[str], Exception]
 
 KEPT_WITH_THE_CACHE = ("documents", "chunks", "embedding_cache", "meta")
 OURS = (*KEPT_WITH_THE_CACHE, "chunks_by_document", "chunks_fts", "chunks_vec")
+
+
+def has_places(db: apsw.Connection) -> bool:
+    """Whether the file has the index PLACES as it is made here."""
+    found = db.execute("SELECT sql FROM main.sqlite_schema WHERE name = 'documents_places'").get
+    return bool(found == PLACES)
 
 
 def check_tables(path: Path, db: apsw.Connection, dimensions: int) -> None:

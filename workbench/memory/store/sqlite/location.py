@@ -191,6 +191,7 @@ class SQLiteLocation(IndexLocation):
         with Store.open(self.path) as store, plain_errors(self.path):
             _clear_up(leftovers(self.path), store)
             yield store
+            store.list_places()
             store.list_words()
 
     @contextmanager

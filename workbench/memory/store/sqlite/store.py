@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, replace
-from functools import partial
+from functools import cached_property, partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -75,7 +75,7 @@ KEYWORD_TIES_SQL = """
 
 CHUNKS_SQL = """
     SELECT chunks.id, chunks.key, path, source, start_line, end_line, chunks.text, read_share
-    FROM chunks JOIN documents ON documents.id = document_id
+    FROM chunks JOIN documents {places} ON documents.id = document_id
     WHERE chunks.id IN (SELECT value FROM json_each(?))
 """
 IS_KNOWN = """
@@ -399,6 +399,13 @@ class Store(IndexStore):
         """FTS5's postings of the chunks."""
         return SQLitePostings(self.db, "chunks_fts", lists=WordLists(self.db))
 
+    def list_places(self) -> None:
+        """Adds the SQL index of the documents' places to an older index file, if it can be written."""
+        if self.writable and not database.has_places(self.db):
+            with self.writing():
+                self.db.execute("DROP INDEX IF EXISTS documents_places")
+                self.db.execute(database.PLACES)
+
     def list_words(self) -> None:
         """Brings the lists of frequent words up to date, if the file can be written: FTS5 knows the same."""
         if self.writable and not are_listed(self.db):
@@ -450,7 +457,7 @@ class Store(IndexStore):
 
     def chunks(self, rows: Rows) -> list[Chunk]:
         """The chunks of these rows, in their order. Raises InputError for a row that the index has not."""
-        found = self.db.execute(CHUNKS_SQL, (json.dumps(rows.tolist()),))
+        found = self.db.execute(self._chunks_sql, (json.dumps(rows.tolist()),))
         sound = typed(found, CHUNK, partial(damaged, self.path))
         by_row = {row: Chunk(*fields) for row, *fields in sound}
         missing = [row for row in rows.tolist() if row not in by_row]
@@ -459,6 +466,11 @@ class Store(IndexStore):
         if missing:
             raise unknown_row(self.name, missing[0])
         return [by_row[row] for row in rows.tolist()]
+
+    @cached_property
+    def _chunks_sql(self) -> str:
+        places = "INDEXED BY documents_places" if database.has_places(self.db) else ""
+        return CHUNKS_SQL.format(places=places)
 
     def rows_of(self, path: str) -> Rows:
         """The rows of a file's chunks, in the file's order."""
