@@ -26,6 +26,7 @@ from workbench.memory.embedding.engines import Role
 from workbench.memory.embedding.local import Embedded, LocalEmbedder
 from workbench.memory.index import MemoryIndex
 from workbench.memory.opening import open_index
+from workbench.memory.store.sqlite.location import words_file
 from workbench.memory.sync import index_folder
 
 # ranx would be compiled for a minute, for what it then does in a millisecond.
@@ -118,6 +119,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     made = Home(world.write(tmp_path / "memory_of_wren"), tmp_path / "index" / "i.sqlite")
     made.sync()
     return made
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample: MemoryIndex) -> None:
+    """A cache folder of this test alone. The sample memory's index is there, too: that of all tests."""
+    cache, shared = tmp_path / "cache", Path(sample.name)
+    cache.mkdir()
+    for file in (shared, words_file(shared)):
+        (cache / file.name).symlink_to(file)
+    monkeypatch.setenv("WORKBENCH_HOME", str(cache))
 
 
 @pytest.fixture

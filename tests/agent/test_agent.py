@@ -260,7 +260,10 @@ def test_an_extra_path_may_be_read_by_the_path_that_a_search_gives(extra: str, f
             assert tools.memory_get(one)["status"] == "error"
 
 
-def test_what_was_indexed_beside_the_memory_can_be_read(folder: Path) -> None:
+def test_what_was_indexed_beside_the_memory_can_be_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKBENCH_HOME", str(folder / "cache"))
     world.write(folder, {"beside/a.md": "rooibos tea beside"})
     root, file = folder / "memory_of_wren", folder / "index.sqlite"
     index_folder(root, world.EMBEDDER, options=Options(index_path=file, extra=["../beside"]))

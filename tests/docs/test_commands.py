@@ -94,6 +94,7 @@ def runnable() -> Iterator[str]:
             yield command
 
 
+@pytest.mark.usefixtures("own_cache")
 @pytest.mark.parametrize(
     "command", [one for one in runnable() if len(one.split()) > 1 or one in ROOT.commands]
 )

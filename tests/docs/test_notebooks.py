@@ -122,7 +122,7 @@ def runs_with_its_features_alone(path: Path) -> None:
 
 
 @every_lesson
-@pytest.mark.usefixtures("read_by_word")
+@pytest.mark.usefixtures("read_by_word", "own_cache")
 def test_a_lesson_runs_with_the_features_that_it_names_alone(path: Path) -> None:
     runs_with_its_features_alone(path)
 

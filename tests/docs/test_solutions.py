@@ -15,6 +15,6 @@ from tests.docs.test_notebooks import (
 
 
 @each(SOLUTIONS)
-@pytest.mark.usefixtures("read_by_word")
+@pytest.mark.usefixtures("read_by_word", "own_cache")
 def test_a_solution_runs_with_the_features_that_it_names_alone(path: Path) -> None:
     runs_with_its_features_alone(path)

@@ -56,6 +56,7 @@ def test_a_case_answers_as_the_memory_number_by_number(
     assert numbers(answer.trace) == numbers(there)
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_a_case_without_room_for_words_says_that_it_answers_otherwise(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
