@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from workbench.memory.index import MemoryIndex
 from workbench_plugins.stores.milvus import QUIET, MilvusStore
 
@@ -33,6 +35,14 @@ def lite() -> Iterator[str]:
     finally:
         client.close()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def locks_in(folder: Path) -> Iterator[None]:
+    """Indexing into Milvus holds a lock file in this folder, in place of the user's cache folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORKBENCH_HOME", str(folder))
+        yield
 
 
 def fresh_name(address: str, **options: str) -> str:

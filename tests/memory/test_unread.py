@@ -19,7 +19,8 @@ from workbench_plugins.diagnose.diagnosis import diagnose
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "cache"))
     folder = tmp_path / "wren"
     for name in ("memory/tea.md", "AGENTS.md", "projects/plan.md", "memory/LOUD.MD", "memory/far.md.icloud",
                  "memory/.old/note.md", "memory/list.txt", "code.py"):  # fmt: skip

@@ -17,7 +17,7 @@ from pymilvus import AnnSearchRequest, RRFRanker, WeightedRanker
 import workbench as wb
 from tests import world
 from tests.conftest import SAMPLE
-from tests.milvus import fresh_name, written_out
+from tests.milvus import fresh_name, locks_in, written_out
 from tests.postgres import fresh_schema
 from tests.stored_embedder import StoredEmbedder
 from workbench.errors import InputError
@@ -40,22 +40,27 @@ def address(postgres: str) -> str:
     return fresh_schema(postgres)
 
 
-def indexed(address: str, sample: MemoryIndex) -> Iterator[MemoryIndex]:
+def indexed(address: str, sample: MemoryIndex, cache: Path) -> Iterator[MemoryIndex]:
     """The sample memory at that address, with the vectors of its SQLite index."""
-    index_folder(SAMPLE, StoredEmbedder(sample), options=Options(store=address))
+    with locks_in(cache):
+        index_folder(SAMPLE, StoredEmbedder(sample), options=Options(store=address))
     with wb.open(address, StoredEmbedder(sample)) as index:
         assert isinstance(index, MemoryIndex)
         yield index
 
 
 @pytest.fixture(scope="module")
-def served(address: str, sample: MemoryIndex) -> Iterator[MemoryIndex]:
-    yield from indexed(address, sample)
+def served(
+    address: str, sample: MemoryIndex, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[MemoryIndex]:
+    yield from indexed(address, sample, tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture(scope="module")
-def in_milvus(milvus: str, sample: MemoryIndex) -> Iterator[MemoryIndex]:
-    for index in indexed(fresh_name(milvus), sample):
+def in_milvus(
+    milvus: str, sample: MemoryIndex, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[MemoryIndex]:
+    for index in indexed(fresh_name(milvus), sample, tmp_path_factory.mktemp("cache")):
         written_out(index)
         yield index
 

@@ -33,13 +33,16 @@ SYSTEMS = [wb.system(name) for name in ("openclaw-2026.2.13", "openclaw-2026.2.1
 
 
 @pytest.fixture(scope="module")
-def opened(sample: MemoryIndex, postgres: str, milvus: str) -> Iterator[list[tuple[str, Index]]]:
+def opened(
+    sample: MemoryIndex, postgres: str, milvus: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[list[tuple[str, Index]]]:
     """The sample memory in each store; the second PostgreSQL finds the vectors itself, in 32 bits."""
     fresh = in_postgres.fresh_schema(postgres), in_milvus.fresh_name(milvus)
     with ExitStack() as stack:
         found: list[tuple[str, Index]] = [("sqlite", sample)]
         for name, address in zip(("postgresql", "milvus"), fresh, strict=True):
-            index_folder(SAMPLE, StoredEmbedder(sample), options=Options(store=address))
+            with in_milvus.locks_in(tmp_path_factory.mktemp("cache")):
+                index_folder(SAMPLE, StoredEmbedder(sample), options=Options(store=address))
             found.append((name, stack.enter_context(wb.open(address, StoredEmbedder(sample)))))
         in_milvus.written_out(cast(MemoryIndex, found[-1][1]))
         yield found

@@ -306,7 +306,10 @@ def test_a_front_matter_that_outweighs_the_text_is_the_cause(tmp_path: Path) -> 
     assert cause.verified
 
 
-def test_a_file_that_is_not_read_is_indexed_after_its_repair_unless_it_is_a_link(tmp_path: Path) -> None:
+def test_a_file_that_is_not_read_is_indexed_after_its_repair_unless_it_is_a_link(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path_factory.mktemp("cache")))
     (tmp_path / "memory").mkdir()
     for path, text in OTHERS.items():
         (tmp_path / path).write_text(text)
