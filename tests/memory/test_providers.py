@@ -29,6 +29,12 @@ from workbench_plugins.providers.embedder import PROVIDERS, RemoteEmbedder, olla
 NAMES = list(PROVIDERS)
 
 
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache folder of its own: it keeps which model was chosen for an index."""
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "cache"))
+
+
 @pytest.fixture(scope="module")
 def one_server() -> Iterator[Server]:
     """A fault server for all of these tests, so that they can share the clients, which are slow to make."""
