@@ -1,10 +1,10 @@
 """Fits the weights of the signs of a question: `python -m benchmarks.proposing [--texts FOLDER]`.
 
 It learns from the told reports and the forms of the tests, and with `--texts` from the posts of
-`reports_once.yaml`, whose texts are not kept here. A logistic regression with a penalty gives a weight to
-each sign. The figures are those of projects that were left out, one in twenty at a time. The weights are
-printed as `words.toml` has them. The bias is lowered by a margin, so that a report without a question keeps
-having none.
+`reports_once.yaml`, whose texts are not kept here. A logistic regression gives a weight to each sign, with a
+penalty for what differs from the present one. The figures are those of projects that were left out, one in
+twenty at a time. The weights are printed as `words.toml` has them. The bias is lowered by a margin, so that a
+report without a question keeps having none.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from workbench_plugins.reproduce.report_patterns import WORDS
 from workbench_plugins.reproduce.spans import Span, spans_of
 
 FORMS = Path(__file__).parent.parent / "tests" / "reproduce" / "forms.yaml"
-MARGIN, FOLDS, PENALTY, STEPS = 0.3, 20, 1.0, 30
+MARGIN, FOLDS, PENALTY, STEPS = 0.3, 20, 30.0, 30
 RIGHT, WRONG, KEPT = 2.0, 6.0, 3.0
 """How much the questions and the other spans of a report weigh, and a report whose text is kept here."""
 
@@ -55,14 +55,18 @@ def examples(folder: Path | None) -> list[Example]:
     return told
 
 
-def fitted(signs: NDArray[Any], asked: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
-    """The weights of the signs that make these spans the likeliest, the bias first (Newton's method)."""
-    found = np.zeros(signs.shape[1])
+def fitted(
+    signs: NDArray[Any], asked: NDArray[Any], weights: NDArray[Any], before: NDArray[Any]
+) -> NDArray[Any]:
+    """The weights of the signs that make these spans the likeliest, the bias first (Newton's method).
+
+    They stay near those `before`, which were fitted to posts whose texts are not at hand.
+    """
+    found = before.copy()
     penalty = np.full(signs.shape[1], PENALTY)
-    penalty[0] = 1e-6
     for _ in range(STEPS):
         likely = 1 / (1 + np.exp(-signs @ found))
-        slope = signs.T @ (weights * (likely - asked)) + penalty * found
+        slope = signs.T @ (weights * (likely - asked)) + penalty * (found - before)
         curve = (signs * (weights * likely * (1 - likely))[:, None]).T @ signs + np.diag(penalty)
         found -= np.linalg.solve(curve, slope)
     return found
@@ -79,12 +83,13 @@ def main() -> None:
     weights = np.array([_weight(told[nth], span) for nth, span in rows])
     projects = sorted({one.project for one in told})
     fold = np.array([projects.index(told[nth].project) % FOLDS for nth, _ in rows])
+    before = np.array([WORDS["weights"]["bias"] + MARGIN, *(WORDS["weights"][one] for one in names)])
     scores = np.zeros(len(rows))
     for nth in range(FOLDS):
         out = fold == nth
-        scores[out] = signs[out] @ fitted(signs[~out], asked[~out], weights[~out])
+        scores[out] = signs[out] @ fitted(signs[~out], asked[~out], weights[~out], before)
     print(_figures(told, rows, scores - MARGIN))
-    found = fitted(signs, asked, weights)
+    found = fitted(signs, asked, weights, before)
     print(f"bias = {found[0] - MARGIN:.1f}")
     for name, weight in sorted(zip(names, found[1:], strict=True), key=lambda pair: -pair[1]):
         print(f'"{name}" = {weight:.1f}' if " " in name else f"{name} = {weight:.1f}")

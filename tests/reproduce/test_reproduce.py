@@ -230,6 +230,27 @@ def test_a_word_on_speed_an_error_or_a_sum_decides_only_where_it_is_the_report(t
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        '# Zero results\n`search("rope knots")` → nothing. Quotes require all words to stand side by side.',
+        "# Zero results\n### Alternatives considered\nI filter the results in my code after the search.",
+        "# Zero results\nIt seems like I should be taking (1-score) to sort them.",
+        "# Zero results\nRebuilt after purging stale index shards, without a warning.",
+        "# Zero results\nExpand hyphenated tokens in the tokenizer for better recall.",
+        "# Zero results\nIt cannot match because the compound form was never indexed.",
+    ],
+)
+def test_what_is_mended_wished_or_something_else_names_no_cause(text: str) -> None:
+    assert verdict_of(read_report(text)).kind == "needs"
+
+
+def test_a_picture_is_not_offered_as_a_question() -> None:
+    report = '# Nothing is found\n<img width="704" alt="Screenshot of the ferry" src="https://example.org/1.png">\n'
+    assert read_report(report).offered == []
+    assert read_report(report).of("image")
+
+
+@pytest.mark.parametrize(
     ("line", "question"),
     [
         ("When a package is searched for, say “sinon”, it is not in the list.", "sinon"),

@@ -24,15 +24,16 @@ FOLLOWING = 4
 """Lines after a question in which its outcome may stand."""
 
 
-def questions_of(lines: Sequence[Line]) -> tuple[list[Fact], list[Fact]]:
+def questions_of(lines: Sequence[Line], returned: bool = False) -> tuple[list[Fact], list[Fact]]:
     """The questions with what became of them, and what may be one.
 
-    A question whose answer only seems right is one that works beside a question that does not.
+    Where something wrong is `returned`, what a question brings does not say that it works. A question whose
+    answer only seems right is one that works beside a question that does not.
     """
     spans = sorted(spans_of(lines), key=lambda one: (-min(one.weight, CERTAIN), one.line.number, one.place))
     found = [one for one in spans if one.weight > 0 and not _inside(one, spans)]
     sure = list({(one.line.number, one.text): one for one in reversed(found)}.values())[::-1][:JUDGED]
-    judged = [(one, _outcome(lines, found, one)) for one in sure]
+    judged = [(one, _outcome(lines, found, one, returned)) for one in sure]
     judged.sort(key=lambda pair: pair[1] != "fails")
     contrast = any(outcome in ("fails", "") for _, outcome in judged)
     facts = []
@@ -59,10 +60,14 @@ def _inside(one: Span, spans: Sequence[Span]) -> bool:
     )
 
 
-def _outcome(lines: Sequence[Line], asked: Sequence[Span], one: Span) -> str:
-    """What follows a question up to the next one: *fails*, *works*, *seems to work*, or empty."""
+def _outcome(lines: Sequence[Line], asked: Sequence[Span], one: Span, returned: bool) -> str:
+    """What is said before and after a question: *fails*, *works*, *seems to work*, or empty."""
     fails, works, surely = (pattern(WORDS["outcome"][name]) for name in ("fails", "works", "surely"))
     line, end, others = one.line, one.place[1], {each.line.number for each in asked}
+    if pattern(WORDS["outcome"]["works_when"]).search(line.text[: one.place[0]]):
+        return "works"
+    if returned:
+        return ""
     later = min((each.place[0] for each in asked if each.line is line and each.place[0] >= end), default=None)
     texts, number_ = [line.text[end:later]], lines.index(line)
     above = (

@@ -41,11 +41,10 @@ def read_report(text: str) -> Report:
     if not any(one.text.strip("#->*` ") for one in lines):
         raise InputError("The report has no text.", "Paste what was reported, with the question.")
     results = results_of(lines)
-    questions, candidates = questions_of(lines)
     symptoms, less = symptoms_of(lines)
+    returned = bool(symptoms) and symptoms[0].name in ("noise", "order", "limit")
+    questions, candidates = questions_of(lines, returned)
     working = {one.line for one in questions if one.kind == "question that works"}
-    if symptoms and symptoms[0].name in ("noise", "order", "limit"):  # that something comes says nothing
-        questions = [replace(one, kind="question", name="") for one in questions]
     notes = notes_of(lines, {one.value for one in questions}, results)
     engine, system = system_of(lines)
     causes, suspected = causes_of(lines, silent=not symptoms)

@@ -27,13 +27,17 @@ BEFORE, LONGEST_BEFORE = 120, 400
 MARKS = " \t*_`\"'“”„«»「」『』"
 SENTENCES = re.compile(r"[.!?。！？]\s+\S|[。！？]\S")
 """Where a second sentence begins: below a heading such as *Question*, a text is not what was searched for."""
+KEY = re.compile(r"""["'][\w.]+["']\s*:""")
+"""A key of JSON, which begins no item of a list."""
 ITEM = re.compile(r"\W*(?:[\w ]{1,30}[:：]\W*)?")
 """What may stand before a quotation that is an item of a list."""
 WORD, GAP, SENTENCE_END = re.compile(r"[ei]\.g?\.?e?\.?(?!\w)|[\w’']+"), " \t:,*_()/-", re.compile(r"[.!?。]")
 """A word before a quotation, the signs that may stand between two of them, and what ends a sentence."""
 BETWEEN, LEADS = (frozenset(WORDS[one].split()) for one in ("between_asks", "leads"))
 """The words that may stand between a verb and what was asked, and those that lead to it over other words."""
-OVERRULING, OVERRULED = {"named", "mail"}, {"verb", "led"}
+SPEECH = ("double", "curly", "corner", "guillemet", "german")
+"""The marks of what somebody said."""
+OVERRULING, OVERRULED = {"named", "mail"}, {"verb", "led", "answered"}
 """Signs that say what else a span is, and those that then say nothing."""
 
 
@@ -75,7 +79,8 @@ def spans_of(lines: Sequence[Line]) -> list[Span]:
         tests = {
             "else": bool(named) and not form("searched").search(before),
             "mail": not line.code and pattern(WORDS["aside"]["asks_you"]).search(before) is not None,
-            "asks": text.endswith(("?", "？")) and "bold" not in signs,
+            "asks": pattern(WORDS["interrogative"]).search(text) is not None and "bold" not in signs,
+            "stated": pattern(WORDS["stated_text"]).search(text) is not None,
             "again": everything.count(_words(text)) > 1,
             "title": text.lower() in title,
         }
@@ -97,18 +102,18 @@ def _said(lines: Sequence[Line]) -> Iterator[Said]:
             yield from _bare(one)
         elif sizes[one.block] == 1 and not above.code and _announces(above.text):
             yield one, 0, len(one.text), "" if form("no_result").search(one.text) else one.text, {"label"}
-        if one.text.startswith(("-", "*", "+", "•", '"', "“", "`")):
-            for said in _quoted(one, above) if _announces(listing, loosely=True) else ():
-                if ITEM.fullmatch(one.text[: said[1]]):
-                    yield (*said[:4], {"listed"})
-        else:
+        if KEY.match(one.text) or not one.text.startswith(("-", "*", "+", "•", '"', "“", "`")):
             listing = one.text
+        for said in _quoted(one, above) if listing != one.text and _announces(listing, loosely=True) else ():
+            if ITEM.fullmatch(one.text[: said[1]]):
+                yield (*said[:4], {"listed"})
 
 
 def _labelled(lines: Sequence[Line]) -> Iterator[Said]:
     """What stands behind a label such as *Query:*, below a heading that is one, and in a turn of a talk."""
     label, log = WORDS["question"], pattern(WORDS["aside"]["log"])
     named = pattern(rf"(?:[-*+>]\s+|\d+\.\s+)?[^\w\[]{{0,3}}(?:{label})\W{{0,3}}\s*[:：]\s*(.+)")
+    begun = pattern(rf"[^\w\[]{{0,3}}(?:{label})\W{{0,3}}\s*[:：]\W*")
     section, turn, reply = pattern(label), pattern(WORDS["turn"]), pattern(WORDS["reply"])
     for above, one, below in zip((lines[0], *lines), lines, (*lines[1:], lines[-1]), strict=False):
         if log.match(one.text):
@@ -118,16 +123,20 @@ def _labelled(lines: Sequence[Line]) -> Iterator[Said]:
                 continue  # the quotation is a span of its own
             yield one, *found.span(1), form("after").split(found[1])[0], {"label"}
         elif (found := turn.fullmatch(one.text)) and (reply.fullmatch(below.text) or found[1].endswith("?")):
-            yield one, *found.span(1), found[1], {"label"}
-        first = one.heading != above.heading and len(one.text) <= LONGEST_ANSWER
-        told = SENTENCES.search(one.text) or _tells_of_a_quotation(one.text)
-        if first and section.fullmatch(one.heading.strip(MARKS + "?？:：")) and not told:
+            asks = pattern(WORDS["question_words"]).match(found[1])
+            yield one, *found.span(1), found[1], {"label" if asks else "turn"}
+        told = len(one.text) > LONGEST_ANSWER or SENTENCES.search(one.text) or _tells_of_a_quotation(one.text)
+        first = one.heading != above.heading and section.fullmatch(one.heading.strip(MARKS + "?？:："))
+        if first and pattern(WORDS["tells"]).search(one.text):
+            continue
+        if (first or (begun.fullmatch(above.text) and not one.code)) and not told:
             yield one, 0, len(one.text), one.text, {"label"}
 
 
 def _in_tables(lines: Sequence[Line]) -> Iterator[Said]:
     """The cells of columns that are named as a question is."""
-    section, by_number = pattern(rf"\W*(?:{WORDS['question']})\W*"), {one.number: one for one in lines}
+    section = pattern(rf"\W*(?:{WORDS['question']}|{WORDS['column']})\W*")
+    by_number = {one.number: one for one in lines}
     for table in tables(lines):
         for column in (nth for nth, head in enumerate(table.header) if section.fullmatch(head)):
             for number_, row in table.rows:
@@ -146,6 +155,8 @@ def _quoted(line: Line, above: Line) -> Iterator[Said]:
     lead = f"{above.text} " if goes_on and above.number + 1 == line.number else ""
     end, asked = 0, False
     for first, last, said, kind in found:
+        if any(one[3] in SPEECH and one[0] < first and last < one[1] for one in found):
+            continue  # it is said inside of another one
         begins = not line.text[:first].strip(MARKS)
         between = line.text[end if end <= first else 0 : first]
         whole = (lead + line.text[:first]).rstrip("\\")[-LONGEST_BEFORE:]
@@ -162,6 +173,8 @@ def _quoted(line: Line, above: Line) -> Iterator[Said]:
             signs -= {"argument", "verb"}  # the place to search in, before the question
         asked, end = bool(signs & {"verb", "led"}), max(end, last)
         signs.add(kind if kind in ("code", "bold") else "marks")
+        if code or kind == "code" or said.count(" ") < 2:
+            signs.discard("answered")  # a command returns something, too
         yield line, first, last, said.rstrip("\\"), signs
 
 
@@ -179,7 +192,7 @@ def _after(text: str) -> set[str]:
 
 def _bare(line: Line) -> Iterator[Said]:
     """Words without marks after a verb of searching or asking, up to the end of the clause."""
-    for expression in WORDS["said"]:
+    for expression in WORDS["said"] if not line.title else ():
         for one in pattern(expression).finditer(line.text):
             yield line, *one.span(1), one[1], {"label"}
     for one in pattern(WORDS["bare"]).finditer(line.text):
