@@ -46,7 +46,10 @@ from workbench_plugins.diagnose.suspects import (
     is_own,
     lost_in,
     odd_slots,
+    only_lets_in,
     place_of,
+    plain_leg,
+    turned_ranks,
     turned_slots,
 )
 from workbench_plugins.rerank import Rerank
@@ -67,6 +70,8 @@ PLAIN: dict[str, Stage] = {
 DEEP_POOL = 40
 LEGS: dict[str, Any] = {"keyword_leg": KeywordLeg, "vector_leg": VectorLeg}
 """What is tried in place of a stage of one's own."""
+SCORE = "score"
+"""The column that a fusion writes."""
 RANKING = (Order.slot, "fusion")
 """Slots without which nothing is ranked: their stages can be replaced, and are never taken away."""
 GENERAL = (*FIXES, SIGN, EVIDENCE_FLOOR)
@@ -136,7 +141,17 @@ def _restored(pipeline: Pipeline) -> Iterator[Repair]:
         for edit in edits_between(pipeline, usual):
             why = "undoes your setting" if named else f"{usual.name} has this here"
             own = named is not None
-            yield Repair(edit.slot, f"as in {usual.name}", (edit,), why, restores=usual.name, own=own)
+            slot = _slot_of(pipeline, edit)
+            yield Repair(slot, f"as in {usual.name}", (edit,), why, restores=usual.name, own=own)
+
+
+def _slot_of(pipeline: Pipeline, edit: Edit) -> str:
+    """Where an edit's cause is: for another order, the stage of one's own whose column ranks now."""
+    order = content_of(pipeline, edit.slot)
+    if not isinstance(order, Order) or getattr(edit.content, "by", order.by) == order.by:
+        return edit.slot
+    ranking = (one.slot for one in pipeline.stages if is_own(one) and order.by in one.writes())
+    return next(ranking, edit.slot)
 
 
 def _nearest(pipeline: Pipeline) -> list[Pipeline]:
@@ -209,16 +224,16 @@ def _of_others(pipeline: Pipeline) -> Iterator[Repair]:
         if other.source.repository == pipeline.source.repository:
             for stage in other.stages:
                 if stage.slot in slots:
-                    yield _as_in(other, Edit(stage.slot, stage))
-            yield _as_in(other, Edit(LAYOUT, other.layout))
+                    yield _as_in(pipeline, other, Edit(stage.slot, stage))
+            yield _as_in(pipeline, other, Edit(LAYOUT, other.layout))
     for stage in pipeline.stages:
         usual = _defaults(stage)
         if usual is not None and stage.slot != Order.slot:  # an order belongs to what wrote its column
             yield Repair(stage.slot, "its defaults", (Edit(stage.slot, usual),), "the defaults of the stage")
 
 
-def _as_in(other: Pipeline, edit: Edit) -> Repair:
-    return Repair(edit.slot, f"as in {other.name}", (edit,), f"{other.name} has this here")
+def _as_in(pipeline: Pipeline, other: Pipeline, edit: Edit) -> Repair:
+    return Repair(_slot_of(pipeline, edit), f"as in {other.name}", (edit,), f"{other.name} has this here")
 
 
 def _defaults(stage: Stage) -> Stage | None:
@@ -241,9 +256,10 @@ def _plain(pipeline: Pipeline) -> Iterator[Repair]:
     ordered = any(stage.slot == Order.slot for stage in pipeline.stages)
     for stage in pipeline.stages:
         plain: Stage | None = PLAIN.get(stage.slot) if ordered or stage.slot != Limit.slot else None
-        if isinstance(stage, KeywordLeg | VectorLeg) and stage.slot in LEGS:
+        if isinstance(stage, LegStage) and plain_leg(stage) is not None:
             plain = LEGS[stage.slot](FixedDepth(cap=int(stage.deepest(pipeline.limit))))
         yield from _weighed(stage) if isinstance(stage, Weighted) else ()
+        yield from _ranked_by_score(pipeline, stage) if isinstance(stage, Order) else ()
         yield from _filtered_first(stage) if isinstance(stage, Scope) else ()
         if isinstance(stage, Rerank):
             deeper = replace(stage, count=max(stage.count, DEEP_POOL))
@@ -253,6 +269,14 @@ def _plain(pipeline: Pipeline) -> Iterator[Repair]:
         elif plain is not None and not _is_like(stage, plain) and stage not in _known(stage.slot):
             why = "the plain stage of this slot"
             yield Repair(stage.slot, "plain", (Edit(stage.slot, plain),), why, plain=True)
+
+
+def _ranked_by_score(pipeline: Pipeline, order: Order) -> Iterator[Repair]:
+    """The order by the fused score, in place of the order by the column of a stage of one's own."""
+    edit = Edit(Order.slot, replace(order, by=SCORE))
+    slot = _slot_of(pipeline, edit)
+    if slot != Order.slot:
+        yield Repair(slot, f"order by {SCORE}", (edit,), "the fused score ranks", plain=True)
 
 
 def _is_like(stage: Stage, plain: Stage) -> bool:
@@ -667,14 +691,37 @@ def causes_inside(
     yours = [one for one in every if one.own and not one.loosens]
     if not any((one,) in found for one in yours):
         found += smallest(yours, lambda some: _works(pipeline, some, runs, goal))[:1]
-    odd, lost = odd_slots(runs, prices.traces, goal), lost_in(runs, goal)
+    odd, lost, lets_in = odd_slots(runs, prices.traces, goal), lost_in(runs, goal), only_lets_in(runs, goal)
+    if odd and not any(one.slot in odd for some in found for one in some):
+        found += _with_odd(every, odd, lambda some: _works(pipeline, some, runs, goal))
     by_where: dict[tuple[str, ...], Sequence[Repair]] = {}
-    for some in _likeliest(found, pipeline, prices, FEW, odd, lost):
+    for some in _likeliest(found, pipeline, prices, FEW, odd, lost, lets_in):
         by_where.setdefault(tuple(one.slot for one in some), some)
         if len(by_where) == 2 * MOST_CAUSES:
             break
-    best = islice(_likeliest(by_where.values(), pipeline, prices, 1, odd, lost), MOST_CAUSES)
+    best = islice(_likeliest(by_where.values(), pipeline, prices, 1, odd, lost, lets_in), MOST_CAUSES)
     return [_cause(pipeline, some, runs, goal, prices, index) for some in best]
+
+
+LETS_IN = ": it drops nothing of this file, and lets through what stands before it"
+
+
+def repaired_slots(cause: Cause) -> tuple[str, ...]:
+    """Where the repairs of a cause change the pipeline: in its own slots, or else where their edits are."""
+    found: dict[str, None] = {}
+    for one in cause.repairs:
+        edited_slots = [edit.slot for edit in one.edits]
+        found |= dict.fromkeys([one.slot] if one.slot in edited_slots else edited_slots)
+    return tuple(found) or cause.where
+
+
+def _with_odd(
+    every: Sequence[Repair], odd: Collection[str], works: Callable[[Sequence[Repair]], bool]
+) -> list[tuple[Repair, ...]]:
+    """The pairs that work of a repair where a stage behaves as a fault does, and another one."""
+    faults = [one for one in every if one.slot in odd and not one.removes]
+    pairs = [(one, other) for one in faults for other in every if other.slot not in odd]
+    return [one for one in pairs[:MOST_TRIED] if works(one)]
 
 
 def is_yours(cause: Cause) -> bool:
@@ -710,11 +757,12 @@ def _likeliest(
     every: int,
     odd: Collection[str],
     lost: Collection[str],
+    lets_in: Collection[str],
 ) -> Iterator[Sequence[Repair]]:
     """Sets of repairs, the likeliest first. The questions are asked only to order sets that are alike."""
 
     def kind(some: Sequence[Repair]) -> tuple[int, ...]:
-        return _kind(some, odd, lost)
+        return _kind(some, odd, lost, lets_in)
 
     for _, alike in groupby(sorted(sets, key=kind), kind):
         some = list(alike)
@@ -723,21 +771,27 @@ def _likeliest(
         yield from some
 
 
-def _kind(some: Sequence[Repair], odd: Collection[str], lost: Collection[str]) -> tuple[int, ...]:
+def _kind(
+    some: Sequence[Repair], odd: Collection[str], lost: Collection[str], lets_in: Collection[str]
+) -> tuple[int, ...]:
     """What kind of repairs a set has, the likeliest kind first.
 
     A stage that behaves as a fault does is the likeliest, after a setting of the user. A removal and a longer
     answer show where the file is lost, but they also let everything else through. What no known system has is
-    a likelier fault than what one ships, and a slot in which the file is lost than another one.
+    a likelier fault than what one ships, and a slot in which the file is lost than another one. A floor
+    that does not drop the file is no cause of its own: a higher one only drops what stands before the file.
     """
     return (
+        sum(one.slot in lets_in and not one.own for one in some) if len(some) == 1 else 0,
         sum(one.removes and one.slot not in odd for one in some),
-        sum(not one.own for one in some),
+        not all(one.own for one in some),
+        not any(one.slot in odd for one in some),
         sum(one.slot not in odd for one in some),
         sum(one.usual for one in some),
         sum(not one.restores for one in some),
         sum(one.loosens for one in some),
         sum(one.slot not in lost for one in some),
+        sum(one.removes for one in some),
     )
 
 
@@ -754,14 +808,16 @@ def _cause(
     repaired = combined(pipeline, some)
     after = _trace(repaired, some, runs)
     told = [evidence(runs.base, after, index, goal.path, one.slot) for one in some]
-    joins, turned = inner_joins(prices.traces), turned_slots(prices.traces)
+    lets_in = only_lets_in(runs, goal)
+    odd = inner_joins(prices.traces), turned_slots(prices.traces), turned_ranks(prices.traces)
     return Cause(
         tuple(one.slot for one in some),
         "; and ".join(
             _stage_text(pipeline, one.slot)
-            + _own(pipeline, one.slot, joins, turned)
+            + _own(pipeline, one.slot, *odd)
             + (_above_all(prices) if one.slot == "floor" else "")
             + _differs(pipeline, one)
+            + (LETS_IN if one.slot in lets_in and len(some) == 1 else "")
             for one in some
         ),
         " and ".join(_repair_text(pipeline, one) for one in some),
@@ -797,7 +853,9 @@ def _stage_text(pipeline: Pipeline, slot: str) -> str:
     return next((stage.description for stage in pipeline.stages if stage.slot == slot), f"there is no {slot}")
 
 
-def _own(pipeline: Pipeline, slot: str, joins: Collection[str], turned: Collection[str]) -> str:
+def _own(
+    pipeline: Pipeline, slot: str, joins: Collection[str], turned: Collection[str], ranks: Collection[str]
+) -> str:
     """Where a stage of one's own is written, and what it does as a fault does."""
     stage = next((one for one in pipeline.stages if one.slot == slot), None)
     place = place_of(stage) if stage is not None else ""
@@ -805,7 +863,10 @@ def _own(pipeline: Pipeline, slot: str, joins: Collection[str], turned: Collecti
         return ""
     lost = ": it keeps only what all legs bring, and loses what one leg alone brings" if slot in joins else ""
     wrong = ": upside down, it scores a better hit of a leg below a worse one" if slot in turned else ""
-    return (f" ({place})" if place else "") + (lost or wrong)
+    below = (
+        ": upside down, it ranks what has the best score below what has the worst" if slot in ranks else ""
+    )
+    return (f" ({place})" if place else "") + (lost or wrong or below)
 
 
 def _above_all(prices: Prices) -> str:

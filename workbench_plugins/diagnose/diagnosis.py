@@ -16,6 +16,7 @@ from workbench.measure.paired import Paired, corrected
 from workbench.measure.questions import Question, QuestionSet, check_targets
 from workbench.memory.index import MemoryIndex
 from workbench.records import Hits, Query, Tabular, Trace, Vector
+from workbench.retrieval.cutoff import Limit
 from workbench.retrieval.explain import Explanation, explain
 from workbench.retrieval.index_adapters import CachedIndex, innermost
 from workbench.retrieval.pipeline import Pipeline, check_pipeline
@@ -32,6 +33,7 @@ from workbench_plugins.diagnose.causes import (
     Repair,
     causes_inside,
     is_yours,
+    repaired_slots,
     repairs,
     without_stop_words,
 )
@@ -187,7 +189,7 @@ class Diagnosis(Tabular):
         cause = _cause_to_mend(self)
         if cause is not None and self._cut is None:
             return cause.verified
-        first = self._cut or next(iter(self.fixes), None)
+        first = self._cut or (_fix_to_try(self) if self.fixes else None)
         return first is not None and first.verified and not self._in_vain
 
     @property
@@ -419,11 +421,12 @@ def _page(
     causes = [*outside, *of_stages, *(one for one in of_note if not one.verified), *refuted]
     causes.sort(key=lambda one: (one not in sure, not is_yours(one)))
     first = causes[0].where if causes else ()
-    fixes, found = best_fixes(offered, first, runs, goal, prices)
+    changed = repaired_slots(causes[0]) if causes else ()
+    fixes, found = best_fixes(offered, changed, runs, goal, prices)
     if not fixes:
         fixes = fixes_of_many([one.repairs for one in inside], runs, goal, prices, index)
         found = len(fixes)
-    elif causes and is_yours(causes[0]) and len(causes[0].repairs) > 1:
+    elif causes and len(causes[0].repairs) > 1:
         fixes = [*fixes_of_many([causes[0].repairs], runs, goal, prices, index), *fixes]
     few = [verified(one, runs, goal, index, trials.file) for one in _few(fixes)]
     if chunks is None and first == ("chunk",) and is_quick(given):
@@ -553,8 +556,8 @@ def _first_repair(diagnosis: Diagnosis) -> list[str]:
         return [f"Repair: {_to_type(diagnosis, mend)}", *_until_then(diagnosis)]
     if not diagnosis.fixes:
         return _until_then(diagnosis)
-    fix = diagnosis.fixes[0]
-    only = "only by a longer answer: " if fix.pipeline.limit > _longest(diagnosis) else ""
+    fix = _fix_to_try(diagnosis)
+    only = _longer_text(diagnosis, fix) if fix.pipeline.limit > _longest(diagnosis) else ""
     only = "only by an empty answer: " if fix.empties else only
     command = command_with(diagnosis.command, diagnosis.pipeline, fix) if diagnosis.command else ""
     replaced = replaced_settings(diagnosis.command, command) if command else []
@@ -589,6 +592,31 @@ def _cause_to_mend(diagnosis: Diagnosis) -> Cause | None:
     if first is None or first.refuted or (first.repairs and diagnosis.fixes):
         return None
     return first
+
+
+def _fix_to_try(diagnosis: Diagnosis) -> Fix:
+    """The best fix; for one that lengthens the answer much, the next one that does not, if it costs no more.
+
+    It costs more if it loses more answers than it brings.
+    """
+    first, *others = diagnosis.fixes
+    if first.pipeline.limit <= _longest(diagnosis):
+        return first
+    cheap = (one for one in others if one.price.losses <= one.price.wins)
+    return next((one for one in cheap if _is_another_way(diagnosis, one)), first)
+
+
+def _is_another_way(diagnosis: Diagnosis, fix: Fix) -> bool:
+    """Whether a fix works with an answer of much the same length that is not empty."""
+    return fix.verified and not fix.empties and fix.pipeline.limit <= _longest(diagnosis)
+
+
+def _longer_text(diagnosis: Diagnosis, fix: Fix) -> str:
+    """That a fix lengthens the answer, what else it changes, and whether no other fix works."""
+    only = "" if any(_is_another_way(diagnosis, one) for one in diagnosis.fixes) else "only "
+    changed = [one for one in diagnosis.pipeline.diff(fix.pipeline) if one.slot != Limit.slot]
+    more = [f"{'another' if one.after else 'no'} {one.slot.replace('_', ' ')}" for one in changed]
+    return f"{only}by {' and '.join(['a longer answer', *more])}: "
 
 
 def _to_type(diagnosis: Diagnosis, cause: Cause) -> str:

@@ -201,9 +201,9 @@ def best_fixes(
 ) -> tuple[list[Fix], int]:
     """The best fixes, the one with the least collateral first, one for each setting; and how many there are.
 
-    `every` is what can be repaired in the pipeline, and `first` are the slots of the first cause. The best
-    MOST_FIXES of each group are among them, and the best key of the file of settings. Of the others most are
-    not priced to the end. None of them is `verified` yet.
+    `every` is what can be repaired in the pipeline, and `first` are the slots that the first cause's repair
+    changes. The best MOST_FIXES of each group are among them, and the best key of the file of settings. Of
+    the others most are not priced to the end. None of them is `verified` yet.
     """
     drafts = [
         _of_value(found, runs, goal, prices, is_key)
@@ -316,7 +316,7 @@ def _of_changes(
     for repair in every:
         known = repair.change is not None or repair.slot == LAYOUT or repair.offered or repair.plain
         gone = repair.slot in first and repair.edits[0].content is None
-        undoes = repair.own and tuple(first) == (repair.slot,)
+        undoes = repair.own and {edit.slot for edit in repair.edits} == {*first}
         if not (gone if repair.removes else known or undoes):
             continue
         changed = edited(runs.pipeline, repair.edits)

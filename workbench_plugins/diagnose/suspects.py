@@ -11,11 +11,25 @@ import numpy as np
 
 from workbench.measure.blame import LAYOUT, Reruns
 from workbench.records import KEPT, Floats, Hits, Stage, Trace
-from workbench.retrieval.cutoff import Limit, MinScore
-from workbench.retrieval.legs import KeywordLeg, Union, VectorLeg, legs_of
+from workbench.retrieval.cutoff import Floor, Limit, MinScore
+from workbench.retrieval.legs import KeywordLeg, LegStage, Union, VectorLeg, legs_of
 from workbench.retrieval.query import unicode_words, words_query
 from workbench.systems.catalogue import SYSTEMS
-from workbench_plugins.diagnose.parameters import Goal
+from workbench_plugins.diagnose.parameters import Aim, Goal
+
+
+def only_lets_in(runs: Reruns, goal: Goal) -> set[str]:
+    """The slots of floors and other cuts that drop nothing of a wanted file: a repair there drops others."""
+    trace = runs.base
+    own = [number for number, chunk in enumerate(trace.chunks) if chunk.path == goal.path]
+    cuts = {number for number, stage in enumerate(trace.stages) if number in trace.cutoffs or _cuts(stage)}
+    if goal.aim is Aim.OUT or not own:
+        return set()
+    return {trace.stages[number].slot for number in cuts - {*trace.dropped[own].tolist()}}
+
+
+def _cuts(stage: Stage) -> bool:
+    return isinstance(stage, Floor | Limit)
 
 
 def lost_in(runs: Reruns, goal: Goal) -> set[str]:
@@ -43,7 +57,12 @@ def odd_slots(runs: Reruns, traces: Sequence[Trace], goal: Goal) -> set[str]:
     where a plain one finds the file.
     """
     own = {stage.slot for stage in runs.pipeline.stages if not _is_usual(stage)}
-    odd = turned_slots(traces) | _in_most(traces, _unsorted) | (own & _in_most(traces, _flat))
+    odd = (
+        turned_slots(traces)
+        | turned_ranks(traces)
+        | _in_most(traces, _unsorted)
+        | (own & _in_most(traces, _flat))
+    )
     silent = own & {*_silent_query(runs, goal)}
     joined = own & inner_joins(traces)
     return odd | silent | joined | set(_hidden(runs, goal)) | (lost_in(runs, goal) & {"rerank"})
@@ -52,6 +71,30 @@ def odd_slots(runs: Reruns, traces: Sequence[Trace], goal: Goal) -> set[str]:
 def turned_slots(traces: Sequence[Trace]) -> set[str]:
     """The slots that in most searches score what a leg ranks better below what it ranks worse."""
     return _in_most(traces, _turned) | _in_most(traces, _turned_fusion)
+
+
+def turned_ranks(traces: Sequence[Trace]) -> set[str]:
+    """The slots of stages of one's own that in most searches put the best score below the worst one."""
+    return _in_most(traces, _turned_rank)
+
+
+def _turned_rank(trace: Trace) -> Iterator[str]:
+    """The stages of one's own that turn the scores, or the order, that stages before them have made."""
+    for number, stage in enumerate(trace.stages[: len(trace.moments)]):
+        before, after = trace.moments[number - 1], trace.moments[number]
+        score = before.columns.get("score")
+        if not number or not is_own(stage) or score is None:
+            continue
+        made = [after.columns[name] for name in stage.writes() if name in ("score", trace.ranked_by)]
+        if before.order.size == after.order.size > 2 and stage.slot != "order":
+            made.append(-np.argsort(after.order).astype(float))  # the first place is the largest number
+        for values in made:
+            known = ~np.isnan(score) & ~np.isnan(values)
+            if (
+                known.sum() > 2
+                and values[known][score[known].argmax()] < values[known][score[known].argmin()]
+            ):
+                yield stage.slot
 
 
 def _in_most(traces: Sequence[Trace], slots_of: Callable[[Trace], Iterator[str]]) -> set[str]:
@@ -147,7 +190,7 @@ def _joined(trace: Trace) -> set[str] | None:
     return {slot for slot, rows in lost.items() if rows == alone and slot != Limit.slot}
 
 
-def is_own(stage: Stage) -> bool:
+def is_own(stage: object) -> bool:
     """Whether a stage is neither of the workbench nor of a feature of it."""
     return type(stage).__module__.partition(".")[0] not in ("workbench", "workbench_plugins")
 
@@ -186,6 +229,13 @@ def _unsorted(trace: Trace) -> Iterator[str]:
                 yield stage.slot
 
 
+def plain_leg(stage: Stage | LegStage) -> LegStage | None:
+    """The workbench's leg for what a leg of its kind, or one of one's own under its name, brings."""
+    plain = {one.slot: one for one in (KeywordLeg(), VectorLeg())}.get(stage.slot)
+    ours = isinstance(stage, type(plain)) if plain else False
+    return plain if ours or (isinstance(stage, LegStage) and is_own(stage)) else None
+
+
 def _hidden(runs: Reruns, goal: Goal) -> Iterator[str]:
     """The legs that cannot bring the file at any depth, although the index finds it for the same query.
 
@@ -193,11 +243,11 @@ def _hidden(runs: Reruns, goal: Goal) -> Iterator[str]:
     """
     trace, index, limit = runs.base, runs.context.index, runs.pipeline.limit
     wanted = index.rows_of(goal.path)
-    for leg in (one for one in legs_of(runs.pipeline.stages) if isinstance(one, KeywordLeg | VectorLeg)):
+    for leg in (one for one in legs_of(runs.pipeline.stages) if plain_leg(one) is not None):
         every = leg.every(trace, runs.context) if leg.name in trace.legs else None
-        if every is None:
+        plain = plain_leg(leg)
+        if every is None or plain is None:
             continue
-        plain = KeywordLeg() if isinstance(leg, KeywordLeg) else VectorLeg()
         reached, brought = _has(every, wanted), _has(trace.legs[leg.name].hits, wanted)
         hidden = _has(plain.every(trace, runs.context), wanted) and not reached
         if hidden or (leg.deepest(limit) < limit and reached and not brought):

@@ -1,11 +1,11 @@
-"""A stage of one's own that leaves candidates out of its list drops them, and is named for it."""
+"""A stage of one's own that leaves candidates out of its list, or turns their order, is named for it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -13,11 +13,13 @@ import pytest
 from tests import world
 from workbench.contracts import Context
 from workbench.memory.index import MemoryIndex
-from workbench.records import Fate, Stage, Trace
-from workbench.retrieval.columns import PlainStage
+from workbench.records import Clause, Fate, Hits, Leg, Query, Stage, Trace
+from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage
 from workbench.retrieval.cutoff import Limit, Order
 from workbench.retrieval.explain import explain
+from workbench.retrieval.legs import LegStage, with_leg
 from workbench.retrieval.pipeline import Pipeline, search
+from workbench.retrieval.scoring import Cosine
 from workbench.systems.catalogue import system
 from workbench_plugins.diagnose.diagnosis import diagnose
 
@@ -84,3 +86,121 @@ def test_what_it_leaves_out_is_dropped_and_the_stage_is_the_cause(index: MemoryI
     found = diagnose("the tea pot", pipeline, index, LOST)
     assert found.causes[0].where == (stage.slot,)
     assert "test_own_stages.py:" in found.headline
+
+
+@dataclass(frozen=True)
+class Newest(ColumnStage):
+    """A reranker with the wrong sign."""
+
+    slot = output = "fresh_score"
+    present: ClassVar[str] = "score"
+    scale: ClassVar[str] = "freshness"
+    description: ClassVar[str] = "fresh score = 1 - score"
+
+    def formula(self, of: Numbers) -> Any:
+        return of.constant(1) - of["score"]
+
+
+@dataclass(frozen=True)
+class Backwards(PlainStage, slot="shuffle"):
+    description: ClassVar[str] = "the order from behind"
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        return trace.with_changes(order=trace.order[::-1])
+
+
+def reranked() -> Pipeline:
+    return BASE.with_new_stage(Newest(), before="order").with_stage(
+        replace(BASE["order"], by="fresh_score")  # type: ignore[type-var]
+    )
+
+
+def backwards() -> Pipeline:
+    return BASE.with_new_stage(Backwards(), before="limit")
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "slot"),
+    [
+        (reranked(), "fresh_score"),
+        (replace(reranked(), name="mine"), "fresh_score"),
+        (reranked().with_stage(Order(by="fresh_score")), "fresh_score"),
+        (backwards(), "shuffle"),
+    ],
+)
+def test_a_stage_that_turns_the_order_round_is_the_cause_and_not_the_limit(
+    index: MemoryIndex, pipeline: Pipeline, slot: str
+) -> None:
+    short = pipeline.asking(limit=1)
+    assert search("the tea pot", BASE.asking(limit=1), index).paths() == ["memory/tea/pot.md"]
+    found = diagnose("the tea pot", short, index, "memory/tea/pot.md")
+    assert found.causes[0].where == (slot,)
+    assert "upside down, it ranks what has the best score below what has the worst" in found.headline
+    assert found.fixes[0].verified
+    assert found.fixes[0].pipeline.limit == 1
+    assert "only by a longer answer" not in found.text
+
+
+@dataclass(frozen=True)
+class Farness(ColumnStage, slot="vector_score", scale="cosine distance", present="vector_rank"):
+    """The wrong sign: the farthest chunk has the best score."""
+
+    description: ClassVar[str] = "vector score = 1 + cosine distance"
+
+    def formula(self, of: Numbers) -> Any:
+        return of.constant(1) + of["vector_raw"]
+
+
+def test_a_floor_that_does_not_drop_the_file_is_not_named_alone_for_a_turned_score(
+    index: MemoryIndex,
+) -> None:
+    """With the score mended, the floor drops the file, and so no repair is enough alone."""
+    plain = replace(system("openclaw-2026.2.13+or"), name="mine")
+    question, lost = "hub", "memory/bike/hub.md"
+    best = search(question, plain.asking(min_score=0), index).candidates[0]
+    floored = plain.asking(min_score=best.score + 0.02, limit=1)
+    assert best.chunk.path == lost
+    assert search(question, floored, index).paths() == []
+    broken = floored.with_stage(Farness())
+    found = diagnose(question, broken, index, lost)
+    assert found.explanation.fate is Fate.BEYOND_LIMIT
+    assert "vector_score" in found.causes[0].where
+    assert "upside down" in found.headline
+    assert found.fixes[0].verified
+    assert isinstance(found.fixes[0].pipeline["vector_score"], Cosine)
+
+
+@dataclass(frozen=True)
+class FirstWordLeg(LegStage):
+    """A keyword leg that asks only the first word of a question."""
+
+    name: ClassVar[str] = "keyword"
+    slot: ClassVar[str] = "keyword_leg"
+    number: ClassVar[str] = "bm25"
+    best_raw: ClassVar[tuple[float, ...]] = (-1e12, -1e-12)
+    description: ClassVar[str] = "keyword leg: the first word"
+
+    def deepest(self, limit: float) -> int:
+        return 10
+
+    def every(self, trace: Trace, context: Context) -> Hits | None:
+        first = Query((Clause(trace.question.split()[0]),))
+        return context.index.keyword(first, context.index.size)
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        hits = self.every(trace, context)
+        assert hits is not None
+        return with_leg(trace, Leg(self.name, trace.question, 10, hits, number=self.number))
+
+
+def test_a_leg_of_one_s_own_that_misses_the_file_is_tried_with_the_plain_leg(index: MemoryIndex) -> None:
+    good = replace(system("openclaw-2026.2.13+or"), name="mine")
+    question, lost = "whose hub", "memory/bike/hub.md"
+    score = {one.chunk.path: one.score for one in search(question, good, index).candidates}[lost]
+    asked = good.asking(min_score=score)
+    assert search(question, asked, index).paths() == [lost]
+    found = diagnose(question, asked.with_stage(FirstWordLeg()), index, lost)
+    assert found.causes[0].where == ("keyword_leg",)
+    assert "test_own_stages.py:" in found.headline
+    assert found.causes[0].verified
+    assert not isinstance(found.fixes[0].pipeline["keyword_leg"], FirstWordLeg)
