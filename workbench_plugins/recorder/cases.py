@@ -6,10 +6,12 @@ And the other way: what loses the file of a case that is made of lists.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from workbench.errors import InputError
 from workbench.measure.questions import Question, QuestionSet
 from workbench.records import Stage
+from workbench.retrieval.cutoff import AddedFloor
 from workbench_plugins.cases.case_results import CaseRun
 from workbench_plugins.cases.model import (
     Case,
@@ -22,6 +24,7 @@ from workbench_plugins.cases.model import (
 )
 from workbench_plugins.cases.running import run_case
 from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
+from workbench_plugins.diagnose.fixes import Fix
 from workbench_plugins.diagnose.parameters import settings_between
 from workbench_plugins.engines.lists import Asked, Scores
 from workbench_plugins.engines.presets import PIPELINES
@@ -105,17 +108,25 @@ def _recorded(scores: Scores) -> Asked:
 
 
 def _repairs(case: Case, found: Diagnosis) -> list[str]:
-    """The first repair with which the case holds, as settings of its system."""
+    """The first repair with which the case holds, as keys of its system."""
     for fix in found.fixes:
-        words = (fix.as_set or "").split()
-        settings = words[1::2] if words[::2] == ["--set"] * len(words[::2]) else []
-        if not settings:
-            continue
-        system = case.system.with_changes(settings=[*case.system.settings, *settings])
-        try:
-            holds = run_case(case.with_changes(system=system)).holds
-        except InputError:  # the system of a case does not take every setting
-            continue
-        if holds:
-            return [f"Repair: in the case's system, settings: [{', '.join(settings)}]"]
+        for told, system in _with_fix(case.system, fix):
+            try:
+                holds = run_case(case.with_changes(system=system)).holds
+            except InputError:  # the system of a case does not take every setting
+                continue
+            if holds:
+                return [f"Repair: in the case's system, {told}"]
     return []
+
+
+def _with_fix(system: CaseSystem, fix: Fix) -> Iterator[tuple[str, CaseSystem]]:
+    """The ways to write a fix into the system of a case, each in words."""
+    floors = [one for one in fix.pipeline.stages if isinstance(one, AddedFloor)]
+    if fix.undoes and system.min_score is not None and not floors:
+        yield "leave out min_score", system.with_changes(min_score=None)
+    words = (fix.as_set or "").split()
+    settings = words[1::2] if words[::2] == ["--set"] * len(words[::2]) else []
+    if settings:
+        changed = system.with_changes(settings=[*system.settings, *settings])
+        yield f"settings: [{', '.join(settings)}]", changed

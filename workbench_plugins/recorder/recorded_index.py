@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.retrieval.cutoff import Limit, MinScore
+from workbench.retrieval.cutoff import Floor, Limit, MinScore
 from workbench.retrieval.legs import FixedDepth
 from workbench.retrieval.pipeline import Pipeline
 from workbench_plugins.engines.lists import ALL, ListIndex, Scores
@@ -64,7 +64,7 @@ class RecordedIndex(ListIndex):
         """Whether the engine can be set so: another value of a stage that it has, or no floor."""
         now = next((stage for stage in pipeline.stages if stage.slot == slot), None)
         if content is None:
-            return isinstance(now, EngineFloor)
+            return isinstance(now, Floor)
         return type(content) is type(now) or isinstance(content, Limit)
 
     def causes(self, runs: Any, goal: Any) -> Iterable[Any]:

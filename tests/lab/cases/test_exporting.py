@@ -104,6 +104,17 @@ def test_what_loses_the_file_of_a_case_of_lists_is_named_with_a_repair_that_hold
     assert cause_in_lists(run_case(case)) == []
 
 
+def test_a_floor_that_a_case_adds_is_named_with_the_repair_that_leaves_it_out() -> None:
+    case = lists().with_changes(questions=[CaseQuestion(question="tea", expect=Expected(found="c"))])
+    for name in ("engine-rrf-60", "elasticsearch-rrf"):
+        floored = case.with_changes(system=CaseSystem(name=name, min_score=0.4))
+        headline, repair = cause_in_lists(run_case(floored))
+        assert headline.startswith("Cause: added floor: ")
+        assert headline.endswith(f"differs from {name} in added floor")
+        assert repair == "Repair: in the case's system, leave out min_score"
+        assert run_case(floored.with_changes(system=CaseSystem(name=name))).holds
+
+
 def test_a_stage_before_the_fusion_is_run_on_lists_too() -> None:
     case, engine = lists(), system("engine-rrf-60")
     gated = engine.with_stage(specimens.VectorPool())
