@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date
+from functools import cache
 from importlib.util import find_spec
 from itertools import groupby, product
 from pathlib import Path
@@ -229,7 +230,7 @@ def language_of(texts: Sequence[str], least: int = 2) -> tuple[str, list[str]]:
     script.
 
     >>> language_of(["Wo ist der Schlüssel für die Scheune?"])
-    ('German', ['wo', 'ist', 'der', 'für'])
+    ('German', ['wo', 'ist', 'der', 'für', 'die'])
     """
     words = [word.lower() for text in texts for word in unicode_words(text)]
     scripts = Counter(name for name in map(script, words) if name and name != "Latin with accents")
@@ -341,8 +342,12 @@ def _misspelt_for(word: str, known: Counter[str]) -> list[str]:
         other = NUMBERS_IN_WORDS[small]
         return [other] if other in known else []
     some = _spelled_alike(word, known) if word.isalpha() else []
-    others = (one for one in some if not _stems(one) & _stems(small))
-    return [one for one in others if slips(small, one) <= (1 if len(small) < LONG_WORD else 2)]
+    most = 1 if len(small) < LONG_WORD else 2
+    return [
+        one
+        for one in some
+        if not _stems(one) & _stems(small) and (sound(one) == sound(small) or slips(small, one) <= most)
+    ]
 
 
 ENDINGS = ("s", "es", "ed", "d", "er", "r", "ers", "ing", "ings", "ly", "y", "ies", "ion", "ions")
@@ -453,7 +458,8 @@ def is_near(word: str, known: Counter[str]) -> bool:
 
 def _instead_of(word: str, asked: Asked, near: Sequence[str]) -> Iterator[str]:
     """What the notes have in place of a word: what it abbreviates, a near spelling, words of near meaning."""
-    alike = _spelled_alike(word, asked.vocabulary) if asked.deep or len(word) >= TELLING else []
+    spelled = _spelled_alike if asked.deep or len(word) >= TELLING else _sounds_alike
+    alike = spelled(word, asked.vocabulary)
     yield from dict.fromkeys([*_abbreviated(word, asked.texts), *alike])
     others = {
         one.lower() for text in near for one in unicode_words(text) if len(one) > 3 and not one.isdecimal()
@@ -475,11 +481,38 @@ def _abbreviated(word: str, texts: Sequence[str]) -> list[str]:
 
 
 def _spelled_alike(word: str, known: Counter[str]) -> list[str]:
-    """The words that one slip makes of this one, or two of a long one, or that differ in their ending."""
+    """The words that sound alike; then those that one slip makes of this one, or two of a long one, or that
+    differ in their ending."""
     words = [one for one in known if one.isalpha() or not word.isalpha()]
     near = difflib.get_close_matches(word.lower(), words, n=2, cutoff=0.75) if len(word) > 3 else []
     most = 1 if len(word) < LONG_WORD else 2
-    return [one for one in near if slips(word.lower(), one) <= most or is_near(word.lower(), Counter([one]))]
+    near = [one for one in near if slips(word.lower(), one) <= most or is_near(word.lower(), Counter([one]))]
+    return list(dict.fromkeys([*_sounds_alike(word, known), *near]))
+
+
+def _sounds_alike(word: str, known: Counter[str]) -> list[str]:
+    """The words of the notes that sound like another spelling of a word, the most frequent first."""
+    if len(word) <= 3 or not word.isalpha():
+        return []
+    return sorted((one for one in known if sound(one) == sound(word)), key=lambda one: (-known[one], one))
+
+
+SOUNDS = (("ph", "f"), ("c(?=[eiy])", "s"), ("ck|c(?!h)|q", "k"), ("ks", "x"), ("z", "s"), ("y", "i"))
+
+
+@cache
+def sound(word: str) -> str:
+    """A word with one letter for those that sound alike in English, and none twice in a row.
+
+    Source: a few rules of Metaphone, Philips 1990, Computer Language 7 (12).
+
+    >>> sound("accomodation") == sound("accommodation"), sound("fotocell") == sound("photosel")
+    (True, True)
+    """
+    word = word.lower()
+    for letters, one in SOUNDS:
+        word = re.sub(letters, one, word)
+    return re.sub(r"(.)\1", r"\1", word)
 
 
 def _with_replacements(question: str, nearest: dict[str, list[str]]) -> Iterator[str]:

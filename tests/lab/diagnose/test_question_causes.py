@@ -182,6 +182,24 @@ def test_a_word_that_may_be_english_and_words_of_the_notes_tell_no_other_languag
     assert not any("question is in" in one.description for one in question_causes(asked))
 
 
+def test_words_that_sound_like_those_of_the_notes_are_found_in_search_and_diagnosis(tmp_path: Path) -> None:
+    notes = {
+        "memory/boat.md": "# Boat\n\nThe phosphor lamp and the anchor shackle are in the locker.\n",
+        "memory/barn.md": "# Barn\n\nThe fog horn, the ankle boots and the shovel.\n",
+    }
+    with world.build(tmp_path, notes) as index:
+        for deep in (True, False):
+            asked = Asked(
+                "fosfor shakkle",
+                SYSTEMS["recommended"],
+                index,
+                lambda trace: trace.question == "phosphor shackle",
+                deep=deep,
+            )
+            (cause,) = causes_of_words(asked, [])
+            assert "“phosphor shackle”" in cause.evidence
+
+
 def test_function_words_of_other_languages_are_no_words_of_content(index: MemoryIndex) -> None:
     asked = Asked("zyxo vom quorl", SYSTEMS["openclaw-2026.2.13"], index, lambda _: False)
     told = [one.description for one in causes_of_words(asked, [])]
