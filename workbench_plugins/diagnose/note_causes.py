@@ -13,9 +13,10 @@ import re
 import shlex
 import tempfile
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import shorten
 from urllib.parse import unquote
 
 from workbench.contracts import Index
@@ -223,30 +224,85 @@ def causes_in_note(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
 
 
 def _hidden_words(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
-    """What hides words of the question in the wanted note; nothing for an index without its texts."""
+    """What hides words of the question in the wanted note; nothing for an index without its texts.
+
+    Each reading is tried alone, and then several together for the words that none alone brings back.
+    """
     text = "" if goal.aim is Aim.OUT else _text(index, goal.path)
-    there = _words(text)
     asked = {one.lower(): _words(one) for one in content_words(unicode_words(runs.question))}
-    missing = {word: parts for word, parts in asked.items() if not parts <= there}
+    missing = _missing(asked, text)
+    found: list[Cause] = []
     for one in READINGS if text and missing else ():
-        meant = one.meant(text)
-        known = _words(meant) if meant != text else there
-        back = sorted(word for word, parts in missing.items() if parts <= known)
-        if back:
-            reached = _reached(runs, index, goal, meant)
-            words = ", ".join(back[:4])
-            outcome = f"; with the note mended, the file is {goal.aim}" if reached else ""
-            outcome = (
-                f"; with the note mended, the file is still not {goal.aim}" if reached is False else outcome
-            )
-            yield Cause(
-                ("note",),
-                f"{goal.path} has {one.has}, and so it does not have these words of the question: {words}",
-                _shell(one, index, goal.path, text) if reached else f"{one.repair}, then index again",
-                f"read as it is meant, it has {counted(len(back), 'more word')} of the question{outcome}",
-                verified=bool(reached),
-                refuted=reached is False,
-            )
+        if one.meant(text) != text and (back := missing.keys() - _missing(missing, one.meant(text)).keys()):
+            found.append(_hidden(runs, index, goal, [one], back))
+            yield found[-1]
+            asked = {word: parts for word, parts in asked.items() if word not in back}
+    hidden = _missing(asked, text)
+    if text and hidden and not any(one.verified for one in found):
+        several = _together(text, hidden)
+        if several:
+            back = missing.keys() - _missing(missing, _as_meant(several, text)).keys()
+            yield _hidden(runs, index, goal, several, back)
+
+
+def _missing(asked: Mapping[str, set[str]], text: str) -> dict[str, set[str]]:
+    """Those of some words, each with its parts, that a text does not have."""
+    there = _words(text)
+    return {word: parts for word, parts in asked.items() if not parts <= there}
+
+
+def _as_meant(readings: Sequence[Reading], text: str) -> str:
+    """The text in several readings, one after the other."""
+    for one in readings:
+        text = one.meant(text)
+    return text
+
+
+def _together(text: str, hidden: Mapping[str, set[str]]) -> list[Reading]:
+    """The fewest readings that together bring back hidden words, found by leaving out one after the other."""
+    found = list(READINGS)
+    left = _missing(hidden, _as_meant(found, text)).keys()
+    if left == hidden.keys():
+        return []
+    for one in READINGS:
+        fewer = [other for other in found if other is not one]
+        found = fewer if _missing(hidden, _as_meant(fewer, text)).keys() <= left else found
+    return found
+
+
+def _hidden(
+    runs: Reruns, index: Index, goal: Goal, readings: Sequence[Reading], back: Collection[str]
+) -> Cause:
+    """The cause that the note hides these words, tried with the note in some readings."""
+    text = _text(index, goal.path)
+    reached = _reached(runs, index, goal, _as_meant(readings, text))
+    has, words = " and ".join(one.has for one in readings), ", ".join(sorted(back)[:4])
+    outcome = {
+        True: f"; with the note mended, the file is {goal.aim}",
+        False: f"; with the note mended, the file is still not {goal.aim}",
+        None: "",
+    }
+    repair = _shell(readings, index, goal.path, text) if reached else _by_hand(readings)
+    return Cause(
+        ("note",),
+        f"{goal.path} has {has}, and so it does not have these words of the question: {words}",
+        repair,
+        f"read as it is meant, it has {counted(len(back), 'more word')} of the question{outcome[reached]}"
+        + _lines_text(readings, text, back),
+        verified=bool(reached),
+        refuted=reached is False,
+    )
+
+
+def _lines_text(readings: Sequence[Reading], text: str, back: Collection[str]) -> str:
+    """The first lines of the note that hide words; empty where a reading joins lines."""
+    lines = text.splitlines()
+    hiding = [
+        f"line {number} (“{shorten(line, 60, placeholder=' …')}”)"
+        for number, line in enumerate(lines, 1)
+        if set(back) & (_words(_as_meant(readings, line)) - _words(line))
+    ]
+    return f". They are in {' and '.join(hiding[:2])}" if hiding else ""
 
 
 def front_matter_causes(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
@@ -282,17 +338,35 @@ def front_matter_causes(runs: Reruns, index: Index, goal: Goal) -> Iterator[Caus
         )
 
 
-def _shell(reading: Reading, index: Index, path: str, text: str) -> str:
-    """The commands that mend the note's file and index it again; in words where no command does it."""
+def _by_hand(readings: Sequence[Reading]) -> str:
+    """What to do with a note in words."""
+    return f"{', then '.join(one.repair for one in readings)}, then index again"
+
+
+def _shell(readings: Sequence[Reading], index: Index, path: str, text: str) -> str:
+    """The commands that mend the note's file and index it again; in words where no command does it.
+
+    The first command keeps the old text, and each later one starts from what the one before has written.
+    """
     inner = innermost(index)
-    by_hand = f"{reading.repair}, then index again"
-    if not reading.command or not isinstance(inner, MemoryIndex) or inner.root is None:
-        return by_hand
+    if not isinstance(inner, MemoryIndex) or inner.root is None:
+        return _by_hand(readings)
     file = inner.root / path
-    if path in inner.changed() or not file.is_file() or not _does_the_same(reading, text):
-        return by_hand
-    words = reading.command.replace("FILE", shlex.quote(str(file)))
+    if path in inner.changed() or not file.is_file():
+        return _by_hand(readings)
+    commands: list[str] = []
+    for one in readings:
+        later = bool(commands)
+        if not one.command or (later and KEEPS not in one.command) or not _does_the_same(one, text):
+            return _by_hand(readings)
+        commands.append(one.command.replace(KEEPS, " -i ") if later else one.command)
+        text = one.meant(text)
+    words = " && ".join(commands).replace("FILE", shlex.quote(str(file)))
     return f"{words} && workbench index {inner.command_options}"
+
+
+KEEPS = " -i.old "
+"""The option of perl that keeps the old text beside the file."""
 
 
 def _does_the_same(reading: Reading, text: str) -> bool:

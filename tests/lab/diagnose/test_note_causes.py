@@ -96,6 +96,27 @@ def test_words_that_the_note_hides_are_the_cause(
     assert cause.verified
 
 
+def test_what_hides_one_word_in_two_ways_is_named_with_commands_that_mend_it(
+    tmp_path: Path, run: Run
+) -> None:
+    hidden = {"Bilge": "Bi\u00adlg\u0435", "pumps": "p\u00adum\u0440s", "stairs": "st\u0430i\u00adrs"}
+    text = NOTE
+    for plain, written in hidden.items():
+        text = text.replace(plain, written)
+    found = diagnosed(tmp_path, text)
+    first = found.causes[0]
+    assert "invisible characters inside words and letters of another alphabet" in first.description
+    assert first.description.endswith("of the question: bilge, pumps, stairs")
+    assert first.verified
+    assert "They are in line 1 (“# " in first.evidence
+    *mend, index = first.repair.split(" && ")
+    assert len(mend) == 2
+    subprocess.run(" && ".join(mend), shell=True, check=True, cwd=tmp_path)
+    assert (tmp_path / "notes/memory/pumps.md").read_text("utf-8") == NOTE
+    assert "\u00ad" in (tmp_path / "notes/memory/pumps.md.old").read_text("utf-8")
+    assert run(*shlex.split(index)[1:]).code == 0
+
+
 def test_runs_of_letters_that_are_no_text_stay_as_they_are() -> None:
     decode = next(one.meant for one in READINGS if "base64" in one.has)
     picture = base64.b64encode(bytes(range(256))).decode()
