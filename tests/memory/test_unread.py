@@ -184,5 +184,5 @@ def test_a_file_that_is_not_utf_8_is_explained_and_diagnosed_by_its_reason_alone
     explained, found = run("explain", *asked), run("diagnose", *asked).out.splitlines()
     assert "Files are not in the store" not in explained.err
     assert found[0] == "Cause: index: memory/odd.md is not UTF-8: byte 1 is 0xfc"
-    assert found[2].startswith("Repair: Keep it and convert a copy: cp ")
+    assert found[2].startswith("Repair: cp ")
     assert found[2].endswith(f"&& workbench index {root}")

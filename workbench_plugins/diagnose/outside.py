@@ -124,7 +124,8 @@ def _causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     if there is not None:
         repair = "workbench index FOLDER --extra ." if there.remedy == ADD else there.advice
         if there.refused:  # what mends it may be a command
-            repair += " && workbench index FOLDER" if " && iconv " in repair else ""
+            command = repair.partition(": ")[2] if " && iconv " in repair else ""
+            repair = f"{command} && workbench index FOLDER" if command else repair
         elif there.remedy == RENAME and (renamed := _renaming(index, there.path)):
             repair = renamed
         elif there.remedy not in (ADD, A_LINK, FOLDERS):
@@ -334,8 +335,7 @@ def _copies(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
         told = told if same else f"{told} nearly word for word"
         evidence = f"{goal.path}: {told}; with each text once, the file is {goal.aim}"
         cause = of_kind("copies" if same else "near copies", evidence, True)
-        names = ", ".join(dict.fromkeys(one.path for one in answer if one not in _each_once(answer)))
-        yield replace(cause, repair=f"{cause.repair}: {names} repeat another file")
+        yield replace(cause, repair=_keep_one_of(answer, found))
         return
     crowd = _crowd(found[:MOST_COMPARED], goal.path)
     others = dict.fromkeys(one.path for one in found if one.path not in crowd)
@@ -349,6 +349,18 @@ def _copies(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
             f"without them in the list, the file is {goal.aim}"
         )
         yield replace(of_kind("near copies", evidence, True), repair=f"take {some} out of the memory")
+
+
+def _keep_one_of(answer: Sequence[Chunk], found: Sequence[Chunk]) -> str:
+    """Which files have one text: all that were found of each text that the answer has more than once."""
+    told = []
+    for first in _each_once(answer):
+        words = {*unicode_words(first.text.lower())}
+        same = {one.path for one in found if _nearly_same(words, {*unicode_words(one.text.lower())})}
+        if len(same) > 1:
+            files = sorted(same, key=lambda path: (len(path), path))
+            told.append(f"keep one of these {len(files)} files: {', '.join(files)}")
+    return "; and ".join(told)
 
 
 MOST_COPIES = 4
