@@ -221,6 +221,27 @@ def causes_in_note(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     """What is in the note or hides in it, the surest first."""
     yield from _hidden_words(runs, index, goal)
     yield from front_matter_causes(runs, index, goal)
+    yield from _pictures(runs, index, goal)
+
+
+DATA = re.compile(r"data:[\w.+/-]+(?:;[\w=.+-]+)*;base64,[A-Za-z0-9+/=\s]*[A-Za-z0-9+/=]")
+"""A picture or another file that is written into a text as base64."""
+
+
+def _pictures(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
+    """Pictures in base64 that outweigh the text of the note; verified with the note without them."""
+    text = "" if goal.aim is Aim.OUT else _text(index, goal.path)
+    found = DATA.findall(text)
+    inside = sum(map(len, found))
+    if 2 * inside > len(text) and _reached(runs, index, goal, DATA.sub("", text)):
+        yield Cause(
+            ("note",),
+            f"{goal.path} has {counted(len(found), 'file')} written into it as base64, such as a picture: "
+            f"{counted(inside, 'character')} of it, and {len(text) - inside:,} of text",
+            "keep them in files of their own, and link to these, then index again",
+            f"without them, the file is {goal.aim}",
+            True,
+        )
 
 
 def _hidden_words(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:

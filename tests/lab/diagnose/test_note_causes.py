@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import random
 import shlex
 import subprocess
 import unicodedata
@@ -19,7 +20,7 @@ from workbench.memory.opening import open_index
 from workbench.memory.options import Options
 from workbench.memory.sync import index_folder
 from workbench.records import Trace
-from workbench.retrieval.pipeline import search
+from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.catalogue import SYSTEMS, indexing
 from workbench_plugins.diagnose.asked import Asked
 from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
@@ -64,14 +65,16 @@ def spaced(text: str) -> str:
     return "# " + "  ".join(" ".join(word) for word in words)
 
 
-def diagnosed(tmp_path: Path, text: str, question: str = "bilge pumps stairs") -> Diagnosis:
+def diagnosed(
+    tmp_path: Path, text: str, question: str = "bilge pumps stairs", pipeline: Pipeline = PIPELINE
+) -> Diagnosis:
     for name, content in {**OTHERS, "memory/pumps.md": text}.items():
         file = tmp_path / "notes" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(content, encoding="utf-8")
     index_folder(tmp_path / "notes", options=Options(index_path=tmp_path / "index"))
     with open_index(tmp_path / "notes", index_path=tmp_path / "index") as index:
-        return diagnose(question, PIPELINE, index, "memory/pumps.md")
+        return diagnose(question, pipeline, index, "memory/pumps.md")
 
 
 @pytest.mark.parametrize(
@@ -122,6 +125,18 @@ def test_runs_of_letters_that_are_no_text_stay_as_they_are() -> None:
     picture = base64.b64encode(bytes(range(256))).decode()
     path = "memory/protocols/falsification/first"
     assert decode(f"{picture}\n{path}") == f"{picture}\n{path}"
+
+
+def test_pictures_in_base64_that_outweigh_the_text_are_the_cause(tmp_path: Path) -> None:
+    inside = base64.b64encode(random.Random(3).randbytes(60)).decode()
+    drawn = f"![plan](data:image/png;base64,{inside})"
+    words = ("# Stores\n\n", " The bilge ", " pumps ", " are left, under ", " the stairs ", ".\n")
+    near = SYSTEMS["anythingllm"].asking(limit=1, min_score=0)
+    found = diagnosed(tmp_path, drawn.join(words), pipeline=near)
+    assert "5 files written into it as base64" in found.causes[0].description
+    assert found.causes[0].verified
+    small = diagnosed(tmp_path / "small", f"# Bread\n\n{'The dough rests. ' * 20}{drawn}\n", pipeline=near)
+    assert not any("as base64" in one.description for one in small.causes)
 
 
 def test_a_note_that_hides_nothing_is_no_cause(tmp_path: Path) -> None:
@@ -265,7 +280,8 @@ def test_near_copies_that_crowd_the_answer_are_named(tmp_path: Path) -> None:
         assert "memory/pumps.md" not in search(question, pipeline, index).paths()
         found = diagnose(question, pipeline, index, "memory/pumps.md")
     assert found.headline == "Cause: index: nearly the same text in several files crowds the answer: copies"
-    assert "memory/log-" in found.causes[0].repair
+    logs = ", ".join(f"memory/log-{day}.md" for day in range(9))
+    assert found.causes[0].repair == f"keep one of these 9 files: {logs}"
 
 
 def test_copies_above_a_file_that_differs_in_a_word_are_named(tmp_path: Path) -> None:
