@@ -120,6 +120,9 @@ def _causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     yield from () if of_its_own is None else of_its_own(runs, goal)
     changed = changed_files(index)
     indexed = index.rows_of(goal.path).size > 0
+    if not indexed and goal.path not in changed and goal.path in index.paths():
+        yield of_kind("empty", f"{goal.path}: the index knows the file, and has no chunk of it")
+        return
     there = None if indexed else unread_near(index, goal.path)
     if there is not None:
         repair = "workbench index FOLDER --extra ." if there.remedy == ADD else there.advice
@@ -131,9 +134,6 @@ def _causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
         elif there.remedy not in (ADD, A_LINK, FOLDERS):
             repair += " Then: workbench index FOLDER"
         yield replace(of_kind("not read", str(there)), description=there.reason, repair=repair)
-        return
-    if not indexed and goal.path not in changed and goal.path in index.paths():
-        yield of_kind("empty", f"{goal.path}: the index knows the file, and has no chunk of it")
         return
     if not indexed and goal.path not in changed:
         told = f"{goal.path}: the index has no chunk of it, and no later sync would read it"
