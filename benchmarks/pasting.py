@@ -74,7 +74,7 @@ def merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
 
 def python_works(printed: str, target: str) -> bool | None:
     """Whether the Python of the first fix shows the file in an empty interpreter; None without Python."""
-    found = re.search(r"^1\. As Python:\n(.*?)(?=^\d\. As Python:|^Other chunks|\Z)", printed, re.M | re.S)
+    found = re.search(r"^1\. As Python:\n(.*?)(?=^\d\. |^Other chunks|\Z)", printed, re.M | re.S)
     if found is None:
         return None
     with tempfile.TemporaryDirectory() as home:
