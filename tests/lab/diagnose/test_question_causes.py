@@ -174,7 +174,9 @@ def test_one_function_word_tells_the_language_where_no_note_has_the_other_words(
     assert found.headline.startswith(f"Cause: question: the question is in {language}, and the notes are in")
 
 
-@pytest.mark.parametrize("question", ["zyxo bin", "the die cast zyxo", "barn vom zyxo", "zyxo"])
+@pytest.mark.parametrize(
+    "question", ["zyxo bin", "the die cast zyxo", "barn vom zyxo", "zyxo", "AI zyxo", "zyxo LA"]
+)
 def test_a_word_that_may_be_english_and_words_of_the_notes_tell_no_other_language(
     index: MemoryIndex, question: str
 ) -> None:
