@@ -18,6 +18,7 @@ from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.tables import WIDTH
 from workbench.terminal import renderable
+from workbench.views.living.data import Chunks
 from workbench.views.show import parts_of, show
 
 
@@ -147,3 +148,19 @@ def test_a_leg_names_its_own_number(toy: MemoryIndex, name: str, question: str, 
     assert re.search(line, explanation.text())
     (chunk,) = explanation.as_json()["chunks"]
     assert any(re.search(rf"\b{leg['number']}\b", line) for leg in chunk["legs"])
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("word " * 60, "word "),
+        ("word " * 139 + "broken in the middle", "word word …"),
+        ("字" * 800, "字字 …"),
+    ],
+)
+def test_a_long_text_of_a_view_ends_with_a_whole_word_and_an_ellipsis(
+    toy: MemoryIndex, text: str, end: str
+) -> None:
+    trace = search("rooibos tea", SHIPPED, toy)
+    trace = replace(trace, chunks=[replace(one, text=text) for one in trace.chunks])
+    assert all(one["text"].endswith(end) for one in Chunks([trace]).data)

@@ -22,6 +22,8 @@ from workbench.retrieval.pipeline import Pipeline
 from workbench.views.living.as_code import pipeline_code
 
 LEGS = ("keyword", "vector")
+LONGEST_WORD = 30
+"""A run of more characters without a space is cut: not every language writes spaces."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Chunks:
                 "id": one.id,
                 "path": one.path,
                 "lines": one.location.removeprefix(one.path),
-                "text": one.snippet,
+                "text": _beginning(one),
             }
             for one in ordered
         ]
@@ -65,6 +67,15 @@ class Chunks:
     def number_of(self, chunk: Chunk) -> int:
         """The place of a chunk in `data`."""
         return self._numbers[chunk.id]
+
+
+def _beginning(chunk: Chunk) -> str:
+    """The snippet of a chunk. Where its text goes on, the last word is whole and an ellipsis follows."""
+    snippet = chunk.snippet
+    if snippet == chunk.text:
+        return snippet
+    words, _, last = snippet.rpartition(" ")
+    return f"{words if len(last) < LONGEST_WORD else snippet} …"
 
 
 @dataclass(frozen=True)
