@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import Any
 
 import psycopg
 import pytest
 
 from tests import world
+from tests.commands import Run
 from tests.conftest import PROJECT
 from workbench.errors import InputError
 from workbench.measure.evaluation import evaluate
@@ -119,3 +121,16 @@ def test_the_code_of_the_page_runs(sample: MemoryIndex, monkeypatch: pytest.Monk
     assert codes, "the page has code"
     for code in codes:
         exec(compile(code, "diagnose.md", "exec"), {})
+
+
+def test_the_page_shows_what_its_commands_print(
+    run: Run, sample: MemoryIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(PROJECT)
+    blocks = re.findall(r"^```console\n\$ (.*?)^```$", PAGE, re.M | re.S)
+    assert len(blocks) == 2
+    for block in blocks:
+        command, _, output = block.replace("\\\n", " ").partition("\n")
+        printed = run(*shlex.split(command)[1:], "--index", sample.name).out
+        shown = printed.replace(f" --index {sample.name}", "").splitlines()
+        assert [line for line in output.splitlines() if line not in shown] == []

@@ -37,10 +37,10 @@ NOT_RUN = {
     "memory-search": "it needs a question",
 }
 OTHER_PROGRAMS = {
-    "--build-arg", "--case-update", "--docs", "--explain", "--file", "--import", "--locomo", "--no-deps",
-    "--publish", "--require-hashes", "--rm", "--tag", "--torch-backend", "--write",
+    "--build-arg", "--case-update", "--docs", "--explain", "--file", "--held", "--import", "--locomo",
+    "--no-deps", "--publish", "--require-hashes", "--rm", "--tag", "--torch-backend", "--write",
 }  # fmt: skip
-"""Options of pip, pytest, qmd, `python -m tests.run_vectors` and `python -m benchmarks.models`."""
+"""Options of pip, pytest, qmd, `python -m tests.run_vectors` and of benchmarks."""
 
 
 pytestmark = pytest.mark.usefixtures("in_project")
