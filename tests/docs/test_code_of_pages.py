@@ -123,14 +123,19 @@ def test_the_code_of_the_page_runs(sample: MemoryIndex, monkeypatch: pytest.Monk
         exec(compile(code, "diagnose.md", "exec"), {})
 
 
-def test_the_page_shows_what_its_commands_print(
-    run: Run, sample: MemoryIndex, monkeypatch: pytest.MonkeyPatch
+PRINTING = [("diagnose", 2), ("recommended", 2)]
+"""Pages, each with its number of commands below which a page has what they print."""
+
+
+@pytest.mark.parametrize(("page", "count"), PRINTING)
+def test_a_page_shows_what_its_commands_print(
+    run: Run, sample: MemoryIndex, monkeypatch: pytest.MonkeyPatch, page: str, count: int
 ) -> None:
     monkeypatch.chdir(PROJECT)
-    blocks = re.findall(r"^```console\n\$ (.*?)^```$", PAGE, re.M | re.S)
-    assert len(blocks) == 2
-    for block in blocks:
-        command, _, output = block.replace("\\\n", " ").partition("\n")
+    text = (PROJECT / "docs" / f"{page}.md").read_text(encoding="utf-8").replace("\\\n", " ")
+    blocks = re.findall(r"^```console\n\$ ([^\n]*)\n([^$].*?)^```$", text, re.M | re.S)
+    assert len(blocks) == count
+    for command, output in blocks:
         printed = run(*shlex.split(command)[1:], "--index", sample.name).out
-        shown = printed.replace(f" --index {sample.name}", "").splitlines()
+        shown = [*printed.replace(f" --index {sample.name}", "").splitlines(), "…"]
         assert [line for line in output.splitlines() if line not in shown] == []
