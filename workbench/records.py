@@ -317,17 +317,26 @@ class Compared:
         """Whether the value is within the limit; an absent value never is."""
         return bool(reaches(self.value, self.limit, self.at_most))
 
+    @property
+    def shown(self) -> str:
+        """The value, with as many decimals as tell it from its limit; `none` for an absent one."""
+        value, limit = self.value, self.limit
+        if isinstance(value, str) or isinstance(limit, str):
+            return str(value)
+        if math.isnan(value):
+            return "none"
+        return f"{value:g}" if self.at_most else apart(value, limit)[0]
+
     def __str__(self) -> str:
         """The value beside its limit: `score 0.349 < 0.350`, with as many decimals as tell them apart."""
         value, limit = self.value, self.limit
         if isinstance(value, str) or isinstance(limit, str):
-            return f"{self.measure} {value} is {'one' if self.reached else 'none'} of {limit}"
+            return f"{self.measure} {self.shown} is {'one' if self.reached else 'none'} of {limit}"
         if math.isnan(value):
             return f"{self.measure} is absent"
         if self.at_most:
-            return f"{self.measure} {value:g} {'≤' if self.reached else '>'} {limit:g}"
-        shown, least = apart(value, limit)
-        return f"{self.measure} {shown} {'≥' if self.reached else '<'} {least}"
+            return f"{self.measure} {self.shown} {'≤' if self.reached else '>'} {limit:g}"
+        return f"{self.measure} {self.shown} {'≥' if self.reached else '<'} {apart(value, limit)[1]}"
 
 
 @dataclass(frozen=True, slots=True)

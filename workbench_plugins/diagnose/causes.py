@@ -228,7 +228,8 @@ def _of_others(pipeline: Pipeline) -> Iterator[Repair]:
             yield _as_in(pipeline, other, Edit(LAYOUT, other.layout))
     for stage in pipeline.stages:
         usual = _defaults(stage)
-        if usual is not None and stage.slot != Order.slot:  # an order belongs to what wrote its column
+        # An order belongs to what wrote its column; what was fitted is lost with the defaults, not mended.
+        if usual is not None and stage.slot != Order.slot and not _empties(stage, usual):
             yield Repair(stage.slot, "its defaults", (Edit(stage.slot, usual),), "the defaults of the stage")
 
 
@@ -243,6 +244,13 @@ def _defaults(stage: Stage) -> Stage | None:
     except (TypeError, InputError):
         return None
     return usual
+
+
+def _empties(some: Any, usual: Any) -> bool:
+    """Whether a part of a stage that has values, such as fitted weights, has none in the other stage."""
+    if is_dataclass(some) and type(some) is type(usual):
+        return any(_empties(getattr(some, one.name), getattr(usual, one.name)) for one in fields(some))
+    return isinstance(some, tuple) and bool(some) and usual == ()
 
 
 # What no system has
@@ -814,6 +822,7 @@ def _cause(
         tuple(one.slot for one in some),
         "; and ".join(
             _stage_text(pipeline, one.slot)
+            + _missed(runs.base, goal.path, one.slot)
             + _own(pipeline, one.slot, *odd)
             + (_above_all(prices) if one.slot == "floor" else "")
             + _differs(pipeline, one)
@@ -867,6 +876,17 @@ def _own(
         ": upside down, it ranks what has the best score below what has the worst" if slot in ranks else ""
     )
     return (f" ({place})" if place else "") + (lost or wrong or below)
+
+
+def _missed(trace: Trace, path: str, slot: str) -> str:
+    """What the best chunk of a file has, where the stage in this slot drops it."""
+    best = next((one for one in trace.candidates if one.chunk.path == path), None)
+    if best is None or best.drop is None or best.drop.stage.slot != slot:
+        return ""
+    misses = best.drop.misses
+    names = [f"{one.measure} " if len(misses) > 1 else "" for one in misses]
+    told = [f"{name}{one.shown}" for name, one in zip(names, misses, strict=True)]
+    return f" (this file: {', '.join(told)})"
 
 
 def _above_all(prices: Prices) -> str:

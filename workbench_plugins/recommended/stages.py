@@ -461,7 +461,7 @@ class SilenceFloor(MinScore):
 
     @property
     def description(self) -> str:
-        return f"floor: return nothing if P(answerable) < {self.floor:g}"
+        return f"floor: return nothing if the chance that anything here answers is below {self.floor:g}"
 
 
 def accepting(wrong_per_hundred: float) -> SilenceFloor:

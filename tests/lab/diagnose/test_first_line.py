@@ -1,0 +1,47 @@
+"""The first line of a diagnosis names what dropped the file, with its number, in words to read once."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.retrieval.index_adapters import CachedIndex
+from workbench.retrieval.pipeline import search
+from workbench.systems.catalogue import SYSTEMS
+from workbench.systems.openclaw import SHIPPED
+from workbench_plugins.diagnose.causes import repairs
+from workbench_plugins.diagnose.diagnosis import diagnose
+from workbench_plugins.recommended.stages import SilenceFloor
+
+pytestmark = pytest.mark.usefixtures("embedded_once")
+
+FOREIGN = "which vaccinations do we need for the safari in Kenya"
+TRAVEL = "memory/travel-and-documents.md"
+BREAD = "memory/recipes/gluten-free-bread.md"
+
+
+def test_a_calibration_that_holds_an_answer_back_is_told_as_its_floor(kept: CachedIndex) -> None:
+    pipeline = SYSTEMS["recommended"]
+    (lost,) = [one for one in search(FOREIGN, pipeline, kept).candidates if one.chunk.path == TRAVEL][:1]
+    assert lost.drop is not None
+    assert isinstance(lost.drop.stage, SilenceFloor)
+    found = diagnose(FOREIGN, pipeline, kept, TRAVEL)
+    chance = lost.numbers["answerable"]
+    assert "floor: return nothing if the chance that anything here answers is below 0.214" in found.headline
+    assert f"(this file: {chance:.3f})" in found.headline
+    assert not any("answerable" in one.where for one in found.causes)
+
+
+def test_defaults_that_lose_what_was_fitted_are_no_repair() -> None:
+    """Without its weights a calibration holds nothing back, whatever is asked: that mends no fault."""
+    offered = {one.slot for one in repairs(SYSTEMS["recommended"]) if one.name == "its defaults"}
+    assert "answerable" not in offered
+    assert "fusion" not in offered
+    assert {"keyword_leg", "floor"} <= offered
+
+
+def test_a_floor_and_a_limit_are_told_with_what_the_file_has(kept: CachedIndex) -> None:
+    question = "bread without wheat"
+    trace = search(question, SHIPPED.asking(min_score=0.9), kept)
+    (lost,) = [one for one in trace.candidates if one.chunk.path == BREAD][:1]
+    found = diagnose(question, SHIPPED.asking(min_score=0.9), kept, BREAD)
+    assert f"floor: drop what scores below 0.9 (this file: {lost.score:.3f})" in found.headline
