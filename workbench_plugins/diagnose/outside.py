@@ -286,6 +286,7 @@ def _stale(runs: Reruns, index: Index, goal: Goal, changed: list[str], indexed: 
                 return
             reached = goal.reached(search(runs.question, runs.pipeline, fresh))
             chunks = fresh.rows_of(goal.path).size
+            former = "" if indexed else _former_name(index, fresh, goal.path)
     except WorkbenchError as error:
         if concerns:
             yield of_kind(kind, f"{goal.path}: The copy could not be brought up to date: {error.problem}")
@@ -294,7 +295,18 @@ def _stale(runs: Reruns, index: Index, goal: Goal, changed: list[str], indexed: 
         files = f"{counted(len(changed), 'file')} changed since the index was made"
         told = f"{files}; up to date the index has {counted(chunks, 'chunk')} of {goal.path}"
         outcome = f"and the file is {goal.aim}" if reached else "but the file is still not as wanted"
-        yield of_kind(kind, f"{goal.path}: {told}, {outcome}", reached)
+        cause = of_kind(kind, f"{goal.path}: {told}, {outcome}", reached)
+        yield replace(cause, description=RENAMED.format(former)) if former else cause
+
+
+RENAMED = "the file was renamed since: the index has the same text as {}"
+
+
+def _former_name(index: Index, fresh: MemoryIndex, path: str) -> str:
+    """The name under which the index has a new file's text, if no file has that name now; else empty."""
+    now = {one.path: one.hash for one in fresh.documents()}
+    before = index.documents() or ()
+    return next((one.path for one in before if one.hash == now.get(path) and one.path not in now), "")
 
 
 @contextmanager

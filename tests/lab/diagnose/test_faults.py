@@ -97,3 +97,19 @@ def test_a_new_file_that_is_lost_in_an_index_up_to_date_too_gets_no_repair(home:
     assert (
         "Tried, and not enough alone; do it first, and diagnose again then:\n  workbench index" in found.text
     )
+
+
+@pytest.mark.parametrize("renamed", [True, False])
+def test_a_renamed_file_is_told_with_the_name_that_the_index_has(home: Home, renamed: bool) -> None:
+    """A copy is a new file, since its text keeps the other name, too."""
+    with home.opened() as index:
+        old = next(one for one in index.documents() if one.path != "MEMORY.md")
+    file, new = home.root / old.path, home.root / "memory/another-name.md"
+    new.write_bytes(file.read_bytes())
+    if renamed:
+        file.unlink()
+    with home.opened() as index:
+        found = diagnose("kite string", THREE_FIXES.asking(min_score=0), index, "memory/another-name.md")
+    told = "the file was renamed since: the index has the same text as " + old.path
+    assert found.headline.startswith(f"Cause: index: {told if renamed else 'the file is new'}")
+    assert "workbench index" in found.causes[0].repair
