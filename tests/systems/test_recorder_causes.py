@@ -7,8 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from workbench.terminal import text_of
+from workbench_plugins.cases.model import Case, CaseLists, CaseMemory, CaseQuestion, CaseSystem, Expected
+from workbench_plugins.cases.running import run_case
 from workbench_plugins.diagnose.diagnosis import Diagnosis
 from workbench_plugins.engines.lists import Asked, Pairs
+from workbench_plugins.recorder.cases import cause_in_lists
 from workbench_plugins.recorder.fusion_causes import plain_id
 from workbench_plugins.recorder.recorded_index import TopK
 from workbench_plugins.recorder.recording import Recorder, Recording, record
@@ -338,3 +341,35 @@ def test_a_check_that_the_engine_cannot_answer_is_told_and_ends_no_diagnosis() -
     printed = " ".join(found.text.split())
     assert "could not be asked: acme has no answer to “" in printed
     assert "its search raises KeyError in <lambda> (test_recorder_causes.py:" in printed
+
+
+TWO_LISTS = {"vector": [("a", 0.9), ("b", 0.8)], "keyword": [("b", 4.0), ("c", 3.0)]}
+
+
+@pytest.mark.parametrize(
+    ("limit", "told"), [(6, "after 2, before the limit of 6. A depth"), (2, "after 2. A")]
+)
+def test_lists_that_end_before_the_file_say_what_to_ask_the_engine(limit: int, told: str) -> None:
+    recording = record("tea", TWO_LISTS, fusion="rrf-60", limit=limit)
+    first, *_ = recording.diagnose("notes/tea.md").causes
+    assert first.where == ("vector_leg", "keyword_leg")
+    assert first.description.startswith(
+        "no leg lists the file; the vector list ends after 2 and the keyword "
+    )
+    assert told in first.description
+    assert first.repair.startswith("ask the engine for more of each leg")
+    assert (first.verified, first.certain) == (False, True)
+
+
+def test_a_file_that_a_leg_lists_is_not_said_to_be_beyond_the_lists() -> None:
+    recording = record("tea", TWO_LISTS, fusion="rrf-60", limit=1)
+    assert not any("no leg lists" in one.description for one in recording.diagnose("c").causes)
+
+
+def test_a_case_of_lists_without_its_file_says_where_the_lists_end() -> None:
+    lists = CaseLists(vector={"a": 0.9}, keyword={"b": 4.0})
+    asked = CaseQuestion(question="tea", expect=Expected(found="notes/tea.md"))
+    system = CaseSystem(name="engine-rrf-60", limit=6)
+    case = Case(case=1, title="short", system=system, questions=[asked], memory=CaseMemory(lists=lists))
+    (told, *_) = cause_in_lists(run_case(case))
+    assert "no leg lists the file; the keyword list ends after 1 and the vector list ends after 1" in told

@@ -95,8 +95,9 @@ def cause_in_lists(ran: CaseRun) -> list[str]:
     if lists is None or failing is None or failing.asked.expect.found in failing.trace.paths()[:1]:
         return []
     legs = {"vector": _recorded(lists.vector), "keyword": _recorded(lists.keyword)}
-    index = ListsOfCase("the given lists", legs, dict.fromkeys([*lists.vector, *lists.keyword], ""))
     question, target = failing.asked.question, failing.asked.expect.found or ""
+    known = dict.fromkeys([*lists.vector, *lists.keyword, target], "")
+    index = ListsOfCase("the given lists", legs, known)
     alone = QuestionSet(questions=(Question(question=question, target=target),))
     found = diagnose(question, ran.pipeline, index, target, questions=alone)
     return [found.headline, *_repairs(ran.case, found)]

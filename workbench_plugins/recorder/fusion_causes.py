@@ -25,7 +25,7 @@ from workbench.retrieval.scope import FILTER_FIRST
 from workbench.stop_words import STOP_WORDS, content_words
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.parameters import Goal
-from workbench_plugins.engines.lists import ALL, ListIndex, ListLeg, Read
+from workbench_plugins.engines.lists import ALL, MOST, ListIndex, ListLeg, Read
 from workbench_plugins.recorder.recorded_index import RecordedIndex, TopK
 
 
@@ -46,7 +46,8 @@ def causes(index: RecordedIndex, runs: Reruns, goal: Goal) -> Iterator[Cause]:
     yield from found
     if not any(one.verified for one in found):
         yield from (one for _, some in deaf for one in some)
-    yield from _cut_before_fusion(index, legs, runs, goal)
+    cut = [*_cut_before_fusion(index, legs, runs, goal)]
+    yield from cut or _lists_that_end(index, legs, runs, goal)
 
 
 def _checked(index: RecordedIndex, check: Iterator[Cause]) -> list[Cause]:
@@ -567,6 +568,31 @@ def _cut_before_fusion(
         evidence = f"the document is at rank {rank} of this leg, which is asked for {rank - more}"
         cause = Cause((leg.slot,), fault, f"ask for {rank}", evidence, verified=False)
         yield _tried(cause, replace(leg, depth=TopK(cap=rank)), runs, goal)
+
+
+CUT_OR_ALL = "A depth, a floor or a filter of the engine cut it off, or the engine does not have it"
+ASK_DEEPER = (
+    "ask the engine for more of each leg (top_k, num_candidates, rank_window_size), without floor and "
+    "filter, and record these lists: the leg and the rank of the file say which of them drops it"
+)
+
+
+def _lists_that_end(index: RecordedIndex, legs: list[ListLeg], runs: Reruns, goal: Goal) -> Iterator[Cause]:
+    """A document that no recorded list has: where each list ends, and what the engine is to be asked."""
+    wanted, limit = index.rows_of(goal.path), runs.pipeline.limit
+    sizes = {leg: index.listed(leg.name, runs.question, ALL).rows.size for leg in legs}
+    if not legs or np.isin(wanted, runs.base.rows).any() or any(index.legs[leg.name].again for leg in legs):
+        return
+    ends = " and ".join(f"the {leg.name} list ends after {size}" for leg, size in sizes.items())
+    below = f", before the limit of {limit:g}" if max(sizes.values()) < limit < MOST else ""
+    yield Cause(
+        tuple(leg.slot for leg in legs),
+        f"no leg lists the file; {ends}{below}. {CUT_OR_ALL}",
+        ASK_DEEPER,
+        f"Recorded: {goal.path} is in none of the lists, and what follows their ends is unknown.",
+        verified=False,
+        certain=True,
+    )
 
 
 def _tried(cause: Cause, mended: ListLeg, runs: Reruns, goal: Goal) -> Cause:
