@@ -41,16 +41,12 @@ from workbench.systems.openclaw import EVIDENCE_FLOOR, FIXES, SIGN
 from workbench_plugins.diagnose.parameters import Goal, settings_between
 from workbench_plugins.diagnose.stage_settings import content_of, short_settings
 from workbench_plugins.diagnose.suspects import (
+    Suspects,
     drops_all,
-    inner_joins,
     is_own,
-    lost_in,
-    odd_slots,
-    only_lets_in,
     place_of,
     plain_leg,
-    turned_ranks,
-    turned_slots,
+    suspects,
 )
 from workbench_plugins.rerank import Rerank
 
@@ -699,16 +695,16 @@ def causes_inside(
     yours = [one for one in every if one.own and not one.loosens]
     if not any((one,) in found for one in yours):
         found += smallest(yours, lambda some: _works(pipeline, some, runs, goal))[:1]
-    odd, lost, lets_in = odd_slots(runs, prices.traces, goal), lost_in(runs, goal), only_lets_in(runs, goal)
-    if odd and not any(one.slot in odd for some in found for one in some):
-        found += _with_odd(every, odd, lambda some: _works(pipeline, some, runs, goal))
+    suspected = suspects(runs, prices.traces, goal)
+    if suspected.odd and not any(one.slot in suspected.odd for some in found for one in some):
+        found += _with_odd(every, suspected.odd, lambda some: _works(pipeline, some, runs, goal))
     by_where: dict[tuple[str, ...], Sequence[Repair]] = {}
-    for some in _likeliest(found, pipeline, prices, FEW, odd, lost, lets_in):
+    for some in _likeliest(found, pipeline, prices, FEW, suspected):
         by_where.setdefault(tuple(one.slot for one in some), some)
         if len(by_where) == 2 * MOST_CAUSES:
             break
-    best = islice(_likeliest(by_where.values(), pipeline, prices, 1, odd, lost, lets_in), MOST_CAUSES)
-    return [_cause(pipeline, some, runs, goal, prices, index) for some in best]
+    best = islice(_likeliest(by_where.values(), pipeline, prices, 1, suspected), MOST_CAUSES)
+    return [_cause(some, suspected, runs, goal, prices, index) for some in best]
 
 
 LETS_IN = ": it drops nothing of this file, and lets through what stands before it"
@@ -763,14 +759,12 @@ def _likeliest(
     pipeline: Pipeline,
     prices: Prices,
     every: int,
-    odd: Collection[str],
-    lost: Collection[str],
-    lets_in: Collection[str],
+    suspected: Suspects,
 ) -> Iterator[Sequence[Repair]]:
     """Sets of repairs, the likeliest first. The questions are asked only to order sets that are alike."""
 
     def kind(some: Sequence[Repair]) -> tuple[int, ...]:
-        return _kind(some, odd, lost, lets_in)
+        return _kind(some, suspected)
 
     for _, alike in groupby(sorted(sets, key=kind), kind):
         some = list(alike)
@@ -779,9 +773,7 @@ def _likeliest(
         yield from some
 
 
-def _kind(
-    some: Sequence[Repair], odd: Collection[str], lost: Collection[str], lets_in: Collection[str]
-) -> tuple[int, ...]:
+def _kind(some: Sequence[Repair], suspected: Suspects) -> tuple[int, ...]:
     """What kind of repairs a set has, the likeliest kind first.
 
     A stage that behaves as a fault does is the likeliest, after a setting of the user. A removal and a longer
@@ -790,15 +782,15 @@ def _kind(
     that does not drop the file is no cause of its own: a higher one only drops what stands before the file.
     """
     return (
-        sum(one.slot in lets_in and not one.own for one in some) if len(some) == 1 else 0,
-        sum(one.removes and one.slot not in odd for one in some),
+        sum(one.slot in suspected.lets_in and not one.own for one in some) if len(some) == 1 else 0,
+        sum(one.removes and one.slot not in suspected.odd for one in some),
         not all(one.own for one in some),
-        not any(one.slot in odd for one in some),
-        sum(one.slot not in odd for one in some),
+        not any(one.slot in suspected.odd for one in some),
+        sum(one.slot not in suspected.odd for one in some),
         sum(one.usual for one in some),
         sum(not one.restores for one in some),
         sum(one.loosens for one in some),
-        sum(one.slot not in lost for one in some),
+        sum(one.slot not in suspected.lost for one in some),
         sum(one.removes for one in some),
     )
 
@@ -811,22 +803,21 @@ def _helpful(pipeline: Pipeline, some: Sequence[Repair], prices: Prices, every: 
 
 
 def _cause(
-    pipeline: Pipeline, some: Sequence[Repair], runs: Reruns, goal: Goal, prices: Prices, index: Index
+    some: Sequence[Repair], suspected: Suspects, runs: Reruns, goal: Goal, prices: Prices, index: Index
 ) -> Cause:
+    pipeline = runs.pipeline
     repaired = combined(pipeline, some)
     after = _trace(repaired, some, runs)
     told = [evidence(runs.base, after, index, goal.path, one.slot) for one in some]
-    lets_in = only_lets_in(runs, goal)
-    odd = inner_joins(prices.traces), turned_slots(prices.traces), turned_ranks(prices.traces)
     return Cause(
         tuple(one.slot for one in some),
         "; and ".join(
             _stage_text(pipeline, one.slot)
             + _missed(runs.base, goal.path, one.slot)
-            + _own(pipeline, one.slot, *odd)
+            + _own(pipeline, one.slot, suspected.ways)
             + (_above_all(prices) if one.slot == "floor" else "")
             + _differs(pipeline, one)
-            + (LETS_IN if one.slot in lets_in and len(some) == 1 else "")
+            + (LETS_IN if one.slot in suspected.lets_in and len(some) == 1 else "")
             for one in some
         ),
         " and ".join(_repair_text(pipeline, one) for one in some),
@@ -862,20 +853,13 @@ def _stage_text(pipeline: Pipeline, slot: str) -> str:
     return next((stage.description for stage in pipeline.stages if stage.slot == slot), f"there is no {slot}")
 
 
-def _own(
-    pipeline: Pipeline, slot: str, joins: Collection[str], turned: Collection[str], ranks: Collection[str]
-) -> str:
+def _own(pipeline: Pipeline, slot: str, ways: Mapping[str, str]) -> str:
     """Where a stage of one's own is written, and what it does as a fault does."""
     stage = next((one for one in pipeline.stages if one.slot == slot), None)
-    place = place_of(stage) if stage is not None else ""
     if stage is None or not is_own(stage):
         return ""
-    lost = ": it keeps only what all legs bring, and loses what one leg alone brings" if slot in joins else ""
-    wrong = ": upside down, it scores a better hit of a leg below a worse one" if slot in turned else ""
-    below = (
-        ": upside down, it ranks what has the best score below what has the worst" if slot in ranks else ""
-    )
-    return (f" ({place})" if place else "") + (lost or wrong or below)
+    place = place_of(stage)
+    return (f" ({place})" if place else "") + (f": {ways[slot]}" if slot in ways else "")
 
 
 def _missed(trace: Trace, path: str, slot: str) -> str:

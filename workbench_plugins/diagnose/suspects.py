@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -49,33 +50,53 @@ def lost_in(runs: Reruns, goal: Goal) -> set[str]:
     return set(slots[union + 1 :]) - {"floor", "limit", "fold"}
 
 
-def odd_slots(runs: Reruns, traces: Sequence[Trace], goal: Goal) -> set[str]:
-    """The slots whose stages behave as a fault does.
+@dataclass(frozen=True)
+class Suspects:
+    """Slots that may be at fault in a search.
 
-    They turn a score or an order round in most searches, or make one number of all scores; they hide the file
-    from a leg; they keep only what both legs brought; or they are a query of one's own that finds nothing,
-    where a plain one finds the file.
+    `ways` says in words what the stage of a slot does as a fault does, in most searches. `odd` are these and
+    the other slots that behave as a fault does, `lost` those in which the file may be lost, and `lets_in` the
+    cuts that drop nothing of it.
+    """
+
+    ways: Mapping[str, str]
+    odd: Collection[str]
+    lost: Collection[str]
+    lets_in: Collection[str]
+
+
+def suspects(runs: Reruns, traces: Sequence[Trace], goal: Goal) -> Suspects:
+    """The suspects of a search, by it and by the searches for other questions."""
+    ways, lost = _wrong_ways(runs.pipeline.stages, traces), lost_in(runs, goal)
+    odd = {*ways, *_odd_slots(runs, traces, goal), *(lost & {"rerank"})}
+    return Suspects(ways, odd, lost, only_lets_in(runs, goal))
+
+
+INNER_JOIN = "it keeps only what all legs bring, and loses what one leg alone brings"
+TURNED = "upside down, it scores a better hit of a leg below a worse one"
+TURNED_RANK = "upside down, it ranks what has the best score below what has the worst"
+
+
+def _wrong_ways(stages: Sequence[Stage], traces: Sequence[Trace]) -> dict[str, str]:
+    """What stages do as a fault does in most searches, by their slots, each in the words that fit best."""
+    unusual = {stage.slot for stage in stages if not _is_usual(stage)}
+    return {
+        **dict.fromkeys(_in_most(traces, _turned_rank), TURNED_RANK),
+        **dict.fromkeys(_in_most(traces, _turned_score), TURNED),
+        **dict.fromkeys(unusual & inner_joins(traces), INNER_JOIN),
+    }
+
+
+def _odd_slots(runs: Reruns, traces: Sequence[Trace], goal: Goal) -> set[str]:
+    """The other slots whose stages behave as a fault does.
+
+    They do not follow the order that they name, or make one number of all scores; they hide the file from a
+    leg; or they are a query of one's own that finds nothing, where a plain one finds the file.
     """
     own = {stage.slot for stage in runs.pipeline.stages if not _is_usual(stage)}
-    odd = (
-        turned_slots(traces)
-        | turned_ranks(traces)
-        | _in_most(traces, _unsorted)
-        | (own & _in_most(traces, _flat))
-    )
-    silent = own & {*_silent_query(runs, goal)}
-    joined = own & inner_joins(traces)
-    return odd | silent | joined | set(_hidden(runs, goal)) | (lost_in(runs, goal) & {"rerank"})
-
-
-def turned_slots(traces: Sequence[Trace]) -> set[str]:
-    """The slots that in most searches score what a leg ranks better below what it ranks worse."""
-    return _in_most(traces, _turned) | _in_most(traces, _turned_fusion)
-
-
-def turned_ranks(traces: Sequence[Trace]) -> set[str]:
-    """The slots of stages of one's own that in most searches put the best score below the worst one."""
-    return _in_most(traces, _turned_rank)
+    silent = {*_silent_query(runs, goal)}
+    flat = _in_most(traces, _flat)
+    return _in_most(traces, _unsorted) | (own & (flat | silent)) | {*_hidden(runs, goal)}
 
 
 def _turned_rank(trace: Trace) -> Iterator[str]:
@@ -135,8 +156,9 @@ def _scored(trace: Trace) -> Iterator[tuple[str, Floats, Floats]]:
                 yield stage.slot, relevance[known], score[known]
 
 
-def _turned(trace: Trace) -> Iterator[str]:
-    """The stages that give the best hit of a leg a lower score than its worst one."""
+def _turned_score(trace: Trace) -> Iterator[str]:
+    """The stages that score what a leg ranks best below what it ranks worst."""
+    yield from _turned_fusion(trace)
     for slot, relevance, score in _scored(trace):
         if score[relevance.argmax()] < score[relevance.argmin()]:
             yield slot
