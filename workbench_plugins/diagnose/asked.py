@@ -33,7 +33,8 @@ Works = Callable[[Trace], bool]
 class Asked:
     """A question, the pipeline and the index that it is asked of, and what is wanted of the answer.
 
-    `outcome` says in words what `works` means. With `deep`, the memory may be embedded again.
+    `outcome` says in words what `works` means, and `wanted` names the file, if one is. With `deep`, the
+    memory may be embedded again.
     """
 
     question: str
@@ -42,6 +43,7 @@ class Asked:
     works: Works
     outcome: str = "brings the answer that is wanted"
     deep: bool = False
+    wanted: str = ""
 
     @cached_property
     def texts(self) -> list[str]:
@@ -67,16 +69,26 @@ class Asked:
 
     def first_that_works(self, others: Iterator[str]) -> str:
         """The first other question that gives the wanted answer; empty if none of the first few does."""
-        tried = dict.fromkeys(one.strip() for one in others)
-        return next((one for one in islice(tried, MOST_TRIED) if one and self._answers(one)), "")
+        return next(self._working(others), ("", None))[0]
 
-    def _answers(self, question: str) -> bool:
-        if question == self.question or not any(letter.isalnum() for letter in question):
-            return False
-        try:
-            return self.works(search(question, self.pipeline, self.index))
-        except Exception:  # a stage or an engine of the user's may raise for a question of ours
-            return False
+    def best_that_works(self, others: Iterator[str]) -> str:
+        """Of the first few others that give the wanted answer, the one with the wanted file first in it."""
+        found = [(trace.paths(), question) for question, trace in self._working(others)]
+        places = [paths.index(self.wanted) if self.wanted in paths else 0 for paths, _ in found]
+        return found[places.index(min(places))][1] if found else ""
+
+    def _working(self, others: Iterator[str]) -> Iterator[tuple[str, Trace]]:
+        """The first few other questions that give the wanted answer, each with its search."""
+        for one in islice(dict.fromkeys(one.strip() for one in others), MOST_TRIED):
+            if one == self.question or not any(letter.isalnum() for letter in one):
+                continue
+            try:
+                trace = search(one, self.pipeline, self.index)
+                works = self.works(trace)
+            except Exception:  # a stage or an engine of the user's may raise for a question of ours
+                continue
+            if works:
+                yield one, trace
 
     def instead(self, question: str) -> str:
         """The command that asks another question; the question alone if only Python can ask it."""

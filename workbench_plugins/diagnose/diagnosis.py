@@ -480,7 +480,7 @@ def of_question(
     rows = index.rows_of(goal.path)
     if goal.aim is Aim.OUT or not rows.size or not isinstance(innermost(index), MemoryIndex):
         return []
-    asked = Asked(runs.question, runs.pipeline, index, goal.reached, deep=True)
+    asked = Asked(runs.question, runs.pipeline, index, goal.reached, deep=True, wanted=goal.path)
     return causes(asked, [*(one.text for one in index.chunks(rows[:FEW_CHUNKS])), goal.path])
 
 

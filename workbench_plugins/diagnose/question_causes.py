@@ -111,7 +111,7 @@ def _hidden(asked: Asked) -> Iterator[Cause]:
     if not asked.deep and count < MANY_WORDS:
         return  # a search without a wanted file would take any other answer for a better one
     alone = (one for one in _sentences(asked.question) if 2 * len(one.split()) <= count)
-    shorter = asked.first_that_works(alone)
+    shorter = asked.best_that_works(alone)
     if shorter:
         yield cause_in_question(
             f"the question stands in a text of {count} words, whose other words are searched for, too",

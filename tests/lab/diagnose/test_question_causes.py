@@ -92,6 +92,18 @@ def test_a_text_around_a_question_is_named_if_a_sentence_of_at_most_half_of_it_w
     assert not causes_of_form(replace(asked, deep=False), [])
 
 
+def test_of_the_sentences_of_a_chat_the_one_that_finds_the_file_best_is_asked(index: MemoryIndex) -> None:
+    """Any sentence may bring the file to the end of an answer; what asks comes first among equals."""
+    pipeline, wanted = SYSTEMS[THREE_FIXES.name].asking(min_score=-1), "memory/login.md"
+    good, other = "Two-factor login is on.", "And the barn, where is it?"
+    assert search(good, pipeline, index).paths()[0] == wanted
+    assert wanted in search(other, pipeline, index).paths()[1:]
+    text = f"{good} {other} We ate at the harbour, and the ferry was late again, as it was on all these days."
+    asked = Asked(text, pipeline, index, lambda trace: wanted in trace.paths(), deep=True, wanted=wanted)
+    (found, *_) = causes_of_form(asked, [])
+    assert f"“{good}” alone" in found.evidence
+
+
 def test_a_question_of_words_that_the_notes_have_is_no_cause(index: MemoryIndex) -> None:
     for question in ("where is the spare key", "keys of a barn", "how long does the dough rest"):
         assert causes(index, question, "memory/login.md") == []
