@@ -48,6 +48,23 @@ class Ways(NamedTuple):
 ANY = Ways({""}, is_whole=False)
 
 
+class Form(NamedTuple):
+    """An expression and its flags, not compiled: most texts need few of the two hundred."""
+
+    expression: str
+    flags: re.RegexFlag
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The expression, compiled once."""
+        return _compiled(self)
+
+
+@cache
+def _compiled(form: Form) -> re.Pattern[str]:
+    return re.compile(form.expression, form.flags)
+
+
 class Forms(NamedTuple):
     """The forms by how they begin: `starting` have fixed letters, which `beginnings` finds.
 
@@ -55,8 +72,8 @@ class Forms(NamedTuple):
     """
 
     beginnings: re.Pattern[str]
-    starting: dict[str, list[re.Pattern[str]]]
-    anywhere: list[tuple[list[str], re.Pattern[str]]]
+    starting: dict[str, list[Form]]
+    anywhere: list[tuple[list[str], Form]]
 
 
 def known_keys(text: str, lowered: str) -> Iterator[Span]:
@@ -64,18 +81,18 @@ def known_keys(text: str, lowered: str) -> Iterator[Span]:
 
     Places of different forms may repeat and overlap.
     """
-    forms, ends = known_forms(), defaultdict[re.Pattern[str], int](int)
+    forms, ends = known_forms(), defaultdict[Form, int](int)
     begun = forms.beginnings.search(lowered)
     while begun is not None:
         start = begun.start()
-        for pattern in forms.starting[begun[0]]:
-            if ends[pattern] <= start and (found := pattern.match(text, start)):
-                ends[pattern] = found.end()
+        for form in forms.starting[begun[0]]:
+            if ends[form] <= start and (found := form.pattern.match(text, start)):
+                ends[form] = found.end()
                 yield _whole(found)
         begun = forms.beginnings.search(lowered, start + 1)
-    for keywords, pattern in forms.anywhere:
+    for keywords, form in forms.anywhere:
         if any(one in lowered for one in keywords):
-            yield from (_whole(found) for found in pattern.finditer(text))
+            yield from (_whole(found) for found in form.pattern.finditer(text))
 
 
 def in_lower_case(text: str) -> str:
@@ -92,30 +109,30 @@ def _whole(found: re.Match[str]) -> Span:
 
 @cache
 def known_forms() -> Forms:
-    """The forms of gitleaks as expressions of Python."""
+    """The forms of gitleaks as expressions of Python, none of them compiled yet."""
     rules = tomllib.loads(Path(__file__).with_name("gitleaks.toml").read_text(encoding="utf-8"))["rules"]
-    by_beginning = defaultdict[str, list[re.Pattern[str]]](list)
+    by_beginning = defaultdict[str, list[Form]](list)
     anywhere = []
     for rule in rules:
         if "regex" in rule and "keywords" in rule and rule["id"] not in LEFT_OUT:
-            pattern = _translated(rule["regex"])
-            beginnings = _beginnings(_TOKEN.findall(pattern.pattern)[::-1]).letters
+            form = _translated(rule["regex"])
+            beginnings = _beginnings(_TOKEN.findall(form.expression)[::-1]).letters
             if min(map(len, beginnings)) < SHORTEST_BEGINNING:
-                anywhere.append((rule["keywords"], pattern))
+                anywhere.append((rule["keywords"], form))
                 continue
             for one in beginnings:
-                by_beginning[one].append(pattern)
-    starting = {one: _patterns_at(one, by_beginning) for one in by_beginning}
+                by_beginning[one].append(form)
+    starting = {one: _forms_at(one, by_beginning) for one in by_beginning}
     return Forms(re.compile(_any_of(starting)), starting, anywhere)
 
 
-def _translated(pattern: str) -> re.Pattern[str]:
+def _translated(pattern: str) -> Form:
     """An expression of Go as one of Python, which has flags at the beginning alone."""
     flags = re.IGNORECASE if "(?i)" in pattern else re.NOFLAG
     plain = pattern.replace("(?i)", "").replace(_TAIL, "").replace(r"\z", r"\Z").replace("[[", r"[\[")
     while named := _ANY_NAME.match(plain):
         plain = ("(?i:" if "(?i:" in named[0] else "") + plain[named.end() :]
-    return re.compile(plain, flags)
+    return Form(plain, flags)
 
 
 def _beginnings(tokens: list[str]) -> Ways:
@@ -162,7 +179,7 @@ def _part(tokens: list[str]) -> Ways:
     return Ways({token.removeprefix("\\").lower()}, is_whole=True)
 
 
-def _patterns_at(beginning: str, known: dict[str, list[re.Pattern[str]]]) -> list[re.Pattern[str]]:
+def _forms_at(beginning: str, known: dict[str, list[Form]]) -> list[Form]:
     """The expressions to try where these letters stand: those of a shorter beginning too."""
     return list(dict.fromkeys(one for key in known if beginning.startswith(key) for one in known[key]))
 

@@ -172,7 +172,7 @@ def example_of(code: Any, value: Any, draw: random.Random) -> str:
 
 def test_what_fits_a_form_is_found_where_its_letters_stand() -> None:
     fitted, draw = 0, random.Random(3)
-    for pattern in {one for found in known_forms().starting.values() for one in found}:
+    for pattern in {one.pattern for found in known_forms().starting.values() for one in found}:
         for _ in range(5):
             text = example(_parser.parse(pattern.pattern, pattern.flags), draw)
             places = list(known_keys(text, in_lower_case(text)))
