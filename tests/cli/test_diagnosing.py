@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +151,7 @@ def test_a_release_without_a_setting_that_helps_says_so(run: Run, tmp_path: Path
         ("sub/plan.md", "work"),
         ("bees.md", "work/other"),
         ("{root}/home/plan.md", "home"),
+        ("../other/bees.md", "work/other"),
     ],
 )
 def test_a_file_outside_the_searched_folder_is_named_with_the_folder_that_has_it(
@@ -162,13 +164,17 @@ def test_a_file_outside_the_searched_folder_is_named_with_the_folder_that_has_it
     where = ("-m", str(searched), "--index", str(tmp_path / "index"))
     assert run("index", *where[1:]).code == 0
     target = typed.format(root=tmp_path)
-    file = (there / target).resolve()
+    file = there.resolve() / Path(target).name if target.startswith("..") else (there / target).resolve()
     outcome = run("diagnose", "tea at nine", "-t", target, *where)
     assert (outcome.code, outcome.out) == (2, "")
-    first, remedy = outcome.err.strip().split("\n", 1)
+    first, remedy, other = outcome.err.strip().split("\n")
     assert first == f"{file} is there, but outside the folder that is searched, {searched}."
     options = remedy.strip().removeprefix("Search the folder that has it: ")
     assert options == f"-m {there.resolve()} --target {file.relative_to(there.resolve())}"
+    command = other.strip().removeprefix("Or read it with the others: workbench index ")
+    assert run("index", *shlex.split(command)).code == 0
+    with wb.open_index(searched, index_path=tmp_path / "index") as index:
+        assert any(path.startswith("../") and path.endswith(file.name) for path in index.paths())
 
 
 def test_the_exit_code_says_whether_the_first_repair_was_tried_and_works(run: Run, tmp_path: Path) -> None:

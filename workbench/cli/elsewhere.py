@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 from workbench.errors import InputError
-from workbench.memory.index import OpenIndex
+from workbench.memory.choices import extra_paths_of
+from workbench.memory.files import SUFFIX
+from workbench.memory.index import MemoryIndex, OpenIndex
 
 LEVELS = 2
 """So many folders above the searched one may be the one that was meant."""
@@ -26,9 +29,21 @@ def check_inside(target: str, memory: str, index: OpenIndex) -> None:
             continue
         raise InputError(
             f"{file} is there, but outside the folder that is searched, {root}.",
-            f"Search the folder that has it: -m {shlex.quote(str(folder))} "
-            f"--target {shlex.quote(str(file.relative_to(folder)))}",
+            _remedy(folder, file, root, index),
         )
+
+
+def _remedy(folder: Path, file: Path, root: Path, index: OpenIndex) -> str:
+    """The folder to search instead, and the command that reads a note with those of the searched one."""
+    found = [
+        f"Search the folder that has it: -m {shlex.quote(str(folder))} "
+        f"--target {shlex.quote(str(file.relative_to(folder)))}"
+    ]
+    if file.suffix == SUFFIX and isinstance(index, MemoryIndex):
+        known = extra_paths_of(root, Path(index.store.name))
+        extra = " ".join(f"--extra {shlex.quote(one)}" for one in (*known, str(file)))
+        found.append(f"read it with the others: workbench index {index.command_options} {extra}")
+    return "\n  Or ".join(found)
 
 
 def _is_in(root: Path, file: Path) -> bool:
@@ -37,11 +52,14 @@ def _is_in(root: Path, file: Path) -> bool:
 
 def _places(root: Path, target: str) -> Iterator[tuple[Path, Path]]:
     """Folders that may have been meant, each with the file in it."""
-    if not Path(target).is_absolute():
+    if not {".."}.isdisjoint(Path(target).parts):  # as a path beside the memory is written
+        beside = Path(os.path.normpath(root.resolve() / target))
+        yield beside.parent, beside
+    elif not Path(target).is_absolute():
         above = root.resolve().parents
         for folder in (*above[:LEVELS], *_folders(above[0])):
             yield folder, folder / target
-    typed = Path(target).absolute()
+    typed = Path(os.path.abspath(target))
     yield typed.parent, typed
 
 
