@@ -373,3 +373,23 @@ def test_a_case_of_lists_without_its_file_says_where_the_lists_end() -> None:
     case = Case(case=1, title="short", system=system, questions=[asked], memory=CaseMemory(lists=lists))
     (told, *_) = cause_in_lists(run_case(case))
     assert "no leg lists the file; the keyword list ends after 1 and the vector list ends after 1" in told
+
+
+def told_of(vector: dict[str, float], keyword: dict[str, float]) -> list[str]:
+    asked = CaseQuestion(question="colic at night", expect=Expected(found="colic", within=1))
+    lists, system = CaseLists(vector=vector, keyword=keyword), CaseSystem(name="weaviate-relative")
+    case = Case(case=1, title="far", system=system, questions=[asked], memory=CaseMemory(lists=lists))
+    return cause_in_lists(run_case(case))
+
+
+def test_distances_that_a_case_takes_for_scores_are_named_by_their_order() -> None:
+    """The order in which a list was recorded says which number is the best."""
+    words = {"rota": 4.9, "colic": 3.8, "rules": 2.2}
+    near = {"colic": 0.21, "foal": 0.38, "rota": 0.71}
+    cause, repair = told_of(near, words)
+    assert cause.startswith("Cause: vector leg: its list begins with the smallest number, as distances do")
+    assert "1 - the number for each number of the vector list" in repair
+    falling = dict(sorted(near.items(), key=lambda one: -one[1]))
+    assert not any("as distances do" in line for line in told_of(falling, words))
+    in_vain = {"rota": 0.21, "foal": 0.38, "colic": 0.71}
+    assert not any("as distances do" in line for line in told_of(in_vain, words))

@@ -95,12 +95,36 @@ def cause_in_lists(ran: CaseRun) -> list[str]:
     if lists is None or failing is None or failing.asked.expect.found in failing.trace.paths()[:1]:
         return []
     legs = {"vector": _recorded(lists.vector), "keyword": _recorded(lists.keyword)}
+    if as_distances := _as_distances(ran.case, failing.asked):
+        return as_distances
     question, target = failing.asked.question, failing.asked.expect.found or ""
     known = dict.fromkeys([*lists.vector, *lists.keyword, target], "")
     index = ListsOfCase("the given lists", legs, known)
     alone = QuestionSet(questions=(Question(question=question, target=target),))
     found = diagnose(question, ran.pipeline, index, target, questions=alone)
     return [found.headline, *_repairs(ran.case, found)]
+
+
+FEWEST_RISING = 3
+"""So many numbers that rise are hardly in this order by accident."""
+
+
+def _as_distances(case: Case, asked: CaseQuestion) -> list[str]:
+    """A list that is written with its smallest number first: tried with 1 - each number; empty if in vain."""
+    lists = case.memory.lists or CaseLists.model_construct()
+    for leg, scores in (("vector", lists.vector), ("keyword", lists.keyword)):
+        if len(scores) < FEWEST_RISING or [*scores.values()] != sorted({*scores.values()}):
+            continue
+        similar = {id_: 1 - distance for id_, distance in scores.items()}
+        memory = CaseMemory(lists=CaseLists(**{**dict(lists), leg: similar}))
+        ran = run_case(case.with_changes(memory=memory))
+        if any(one.holds for one in ran.answers if one.asked == asked):
+            return [
+                f"Cause: {leg} leg: its list begins with the smallest number, as distances do, "
+                "and a case takes the largest number for the best",
+                f"Repair: write 1 - the number for each number of the {leg} list: the case holds then",
+            ]
+    return []
 
 
 def _recorded(scores: Scores) -> Asked:
