@@ -838,12 +838,20 @@ def _repair_text(pipeline: Pipeline, repair: Repair) -> str:
 
 
 def _differs(pipeline: Pipeline, repair: Repair) -> str:
-    """For a repair that undoes a difference: from which system the pipeline differs, and in what."""
-    if not repair.restores:
+    """From which system the pipeline differs in the slot of a repair, and in what; empty if in nothing."""
+    usual, slot, edits = _namesake(pipeline), repair.slot, repair.edits
+    restores = repair.restores
+    if (
+        usual is not None
+        and not repair.own
+        and content_of(usual, slot) not in (None, content_of(pipeline, slot))
+    ):
+        restores, edits = usual.name, (Edit(slot, content_of(usual, slot)),)
+    if not restores:
         return ""
-    settings = settings_between(edited(pipeline, repair.edits), pipeline) if repair.own else ()
+    settings = settings_between(edited(pipeline, edits), pipeline) if usual is not None else ()
     yours = f" ({', '.join(settings)})" if settings else ""
-    return f"; differs from {repair.restores} in {repair.slot.replace('_', ' ')}{yours}"
+    return f"; differs from {restores} in {slot.replace('_', ' ')}{yours}"
 
 
 def _stage_text(pipeline: Pipeline, slot: str) -> str:

@@ -59,6 +59,19 @@ def test_it_stands_before_what_the_question_has_and_its_repair_is_to_leave_it_ou
     assert found.repaired
 
 
+def test_a_setting_is_told_as_one_s_own_where_another_repair_of_its_stage_is_needed(
+    index: MemoryIndex,
+) -> None:
+    name, settings = "openclaw-2026.2.13+or", ["fusion.vector=0.1", "floor.floor=0.75"]
+    with index:
+        found = diagnose("rooibos", with_typed(system(name), settings), index, "memory/tea.md")
+    mine = [one for one in found.causes if one.where in (("fusion",), ("floor",))]
+    assert any(not repair.own for one in mine for repair in one.repairs)
+    for one in mine:
+        told = next(setting for setting in settings if setting.startswith(one.where[0]))
+        assert f"differs from {name} in {one.where[0]} ({told})" in one.description
+
+
 def test_a_lower_limit_is_no_such_cause(index: MemoryIndex) -> None:
     """A limit cuts any answer, so a fault of the question stands before it."""
     name, target = "openclaw-2026.2.13+or", "memory/shop.md"
