@@ -106,13 +106,19 @@ def _in_lower_case(texts: Iterable[str]) -> Iterator[str]:
     return (word.lower() for text in texts for word in unicode_words(text))
 
 
+def settings_of(pipeline: Pipeline) -> tuple[str, ...] | None:
+    """The settings that make a pipeline of the system whose name it has; None if none do."""
+    known = named(pipeline.name)
+    if known is None:
+        return None
+    same = (known.stages, known.layout) == (pipeline.stages, pipeline.layout)
+    return () if same else typed_settings(known, pipeline) or None
+
+
 def search_command(question: str, pipeline: Pipeline, index: Index) -> str:
-    """The command that searches a folder's index; empty for another index and a pipeline without a name."""
-    inner, known = innermost(index), named(pipeline.name)
-    if not isinstance(inner, MemoryIndex) or inner.root is None or known is None:
-        return ""
-    typed = typed_settings(known, pipeline)
-    if not typed and (known.stages, known.layout) != (pipeline.stages, pipeline.layout):
+    """The command that searches a folder's index; empty for another index, and where no settings do it."""
+    inner, typed = innermost(index), settings_of(pipeline)
+    if not isinstance(inner, MemoryIndex) or inner.root is None or typed is None:
         return ""
     options = [f"--set {shlex.quote(one)}" for one in typed]
     begin = f"workbench search {shlex.quote(' '.join(question.split()))} -m {inner.command_options}"

@@ -25,7 +25,7 @@ from workbench.retrieval.scope import FILTER_FIRST, Scope
 from workbench.safe_text import counted, one_line
 from workbench.tables import ABSENT, Block, Code, Fold, Note, Part, Table, Types, hanging, tidy
 from workbench.terminal import text_of
-from workbench_plugins.diagnose.asked import Asked
+from workbench_plugins.diagnose.asked import Asked, settings_of
 from workbench_plugins.diagnose.causes import (
     Cause,
     Marks,
@@ -45,7 +45,6 @@ from workbench_plugins.diagnose.fixes import (
     Fix,
     best_fixes,
     fixes_of_many,
-    named,
     told,
     verified,
 )
@@ -781,13 +780,14 @@ def _typed(diagnosis: Diagnosis, fix: Fix) -> str:
     """The options, or the command, that make a fix; empty if only Python can."""
     if fix.chunks is not None:
         return fix.chunks.command or fix.chunks.options
-    known = diagnosis.command or named(diagnosis.pipeline.name) is not None
-    return (fix.as_set or "") if known else ""
+    typed = diagnosis.command or settings_of(diagnosis.pipeline) is not None
+    return (fix.as_set or "") if typed else ""
 
 
 def _first_way(diagnosis: Diagnosis, fix: Fix) -> str:
     """The one line that says a fix: what to paste, or else what to put in which place."""
     if fix.paste is not None:
         return json.dumps(fix.paste)
-    python = " (its Python is in the details)" if fix.runs_alone else ""
+    shown = "" if diagnosis.command else ", shown with details=True"
+    python = f" (its Python is in the details{shown})" if fix.runs_alone else ""
     return _typed(diagnosis, fix) or f"{fix.in_words}{python}"

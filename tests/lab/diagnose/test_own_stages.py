@@ -88,6 +88,18 @@ def test_what_it_leaves_out_is_dropped_and_the_stage_is_the_cause(index: MemoryI
     assert "test_own_stages.py:" in found.headline
 
 
+def test_an_option_of_the_command_line_is_no_repair_of_a_pipeline_that_only_python_makes(
+    index: MemoryIndex,
+) -> None:
+    """The command searches with the system of that name, which is not at fault."""
+    found = diagnose("the tea pot", with_own(DiverseOrder()), index, LOST)
+    assert "--set" not in found.text
+    assert "its Python is in the details, shown with details=True" in " ".join(found.text.split())
+    made: dict[str, Pipeline] = {}
+    exec(compile(found.fixes[0].as_python, "fix", "exec"), made)
+    assert LOST in search("the tea pot", made["pipeline"], index).paths()
+
+
 @dataclass(frozen=True)
 class Newest(ColumnStage):
     """A reranker with the wrong sign."""
