@@ -49,7 +49,7 @@ def pasted(printed: str, target: str, asked: str) -> bool | None:
     return all(held) if held else None
 
 
-SHELL = re.compile(r"(?:workbench index |perl |cp ).*")
+SHELL = re.compile(r"(?:workbench index |perl |cp |mkdir -p ).*")
 
 
 def in_empty_shell(line: str) -> str:

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 
@@ -354,13 +354,22 @@ def _copies(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     place = next((at for at, path in enumerate(others) if path == goal.path), limit)
     if len(crowd) >= FEWEST_COPIES and place < (1 if goal.aim is Aim.FIRST else limit):
         every = list(dict.fromkeys(one.path for one in found if one.path in crowd))
-        more = f" and {len(every) - MOST_NAMED} more" if len(every) > MOST_NAMED else ""
-        some = ", ".join(every[:MOST_NAMED]) + more
         evidence = (
             f"{goal.path}: {counted(len(crowd), 'file')} found by this question have nearly the same words; "
             f"without them in the list, the file is {goal.aim}"
         )
-        yield replace(of_kind("near copies", evidence, True), repair=f"take {some} out of the memory")
+        yield replace(of_kind("near copies", evidence, True), repair=_set_aside(index, every))
+
+
+def _set_aside(index: Index, paths: Sequence[str]) -> str:
+    """The commands that move files into a folder beside the memory, where none is lost; or what to do."""
+    inner = innermost(index)
+    names = {PurePosixPath(path).name for path in paths}
+    if not isinstance(inner, MemoryIndex) or inner.root is None or len(names) < len(paths):
+        return f"take these files out of the memory: {', '.join(paths)}"
+    aside = shlex.quote(str(inner.root.with_name(f"{inner.root.name}-set-aside")))
+    files = " ".join(shlex.quote(str(inner.root / path)) for path in paths)
+    return f"mkdir -p {aside} && mv -n {files} {aside} && workbench index FOLDER"
 
 
 def _keep_one_of(answer: Sequence[Chunk], found: Sequence[Chunk]) -> str:
@@ -383,7 +392,6 @@ FEWEST_COPIES = 3
 """So many files that nearly repeat each other are a crowd; two may be a note and its revision."""
 MOST_COMPARED = 100
 """So many chunks of a long answer are compared with each other."""
-MOST_NAMED = 6
 
 
 def _crowd(chunks: Sequence[Chunk], path: str) -> set[str]:

@@ -299,7 +299,14 @@ def test_copies_above_a_file_that_differs_in_a_word_are_named(tmp_path: Path) ->
         assert "memory/week-9.md" in search(question, pipeline, index).paths()[1:]
         found = diagnose(question, pipeline, index, "memory/week-9.md")
     assert found.headline == "Cause: index: nearly the same text in several files crowds the answer: copies"
-    assert found.causes[0].repair.startswith("take memory/week-")
+    aside, inside, again = found.causes[0].repair.split(" && ")
+    for command in (aside, inside):
+        assert subprocess.run(shlex.split(command), check=False).returncode == 0
+    assert {one.name for one in (tmp_path / "notes-set-aside").iterdir()} == {
+        f"week-{day}.md" for day in range(8)
+    }
+    assert again == f"workbench index {tmp_path / 'notes'} --index {tmp_path / 'index'}"
+    assert [one.name for one in (tmp_path / "notes" / "memory").iterdir()] == ["week-9.md"]
     assert "8 files found by this question have nearly the same words" in found.causes[0].evidence
 
 
