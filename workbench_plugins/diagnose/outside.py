@@ -146,7 +146,7 @@ def _causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     vectors = [] if not indexed or not asks_vectors(runs) else list(_of_vectors(runs, index, goal))
     yield from vectors
     if indexed and not changed and not vectors:
-        yield from _of_store(index, goal)
+        yield from _of_store(runs, index, goal)
         yield from _copies(runs, index, goal)
 
 
@@ -220,7 +220,7 @@ def _empty_scope(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     )
 
 
-def _of_store(index: Index, goal: Goal) -> Iterator[Cause]:
+def _of_store(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     """What the doctor finds wrong with the file's rows in the store; nothing without that feature."""
     inner = innermost(index)
     if has_feature("doctor") and isinstance(inner, OpenIndex):
@@ -228,7 +228,23 @@ def _of_store(index: Index, goal: Goal) -> Iterator[Cause]:
 
         for one in faults_of_file(inner, goal.path):
             told = f"{goal.path}: {one.count:,} of {one.of:,} ({one.kind})"
-            yield Cause(("index",), one.description, one.repair, told, False)
+            cause = Cause(("index",), one.description, one.repair, told, False)
+            yield _unseen_change(cause, runs, index, goal) if one.kind == "stale" else cause
+
+
+def _unseen_change(cause: Cause, runs: Reruns, index: Index, goal: Goal) -> Cause:
+    """The cause of a file that has other text than the index, which size and time do not show; tried."""
+    told = replace(cause, description="the file has changed since it was indexed, but not its size and time")
+    try:
+        with _up_to_date(index, verify=True) as fresh:
+            if fresh is None:
+                return told
+            reached = goal.reached(search(runs.question, runs.pipeline, fresh))
+    except WorkbenchError as error:
+        return replace(told, evidence=f"{cause.evidence}. It could not be tried: {error.problem}")
+    outcome = "is then" if reached else "is then still not"
+    evidence = f"{cause.evidence}. Tried with every file read again: it {outcome} {goal.aim}"
+    return replace(told, evidence=evidence, verified=reached, refuted=not reached, certain=True)
 
 
 def of_kind(kind: str, evidence: str, works: bool | None = None) -> Cause:
@@ -310,8 +326,11 @@ def _former_name(index: Index, fresh: MemoryIndex, path: str) -> str:
 
 
 @contextmanager
-def _up_to_date(index: Index) -> Iterator[MemoryIndex | None]:
-    """A copy of the index that agrees with the folder; None for an index without its folder."""
+def _up_to_date(index: Index, verify: bool = False) -> Iterator[MemoryIndex | None]:
+    """A copy of the index that agrees with the folder; None for an index without its folder.
+
+    With `verify`, every file is read, whatever its size and time say.
+    """
     inner = innermost(index)
     if not isinstance(inner, MemoryIndex) or inner.root is None:
         yield None
@@ -322,7 +341,7 @@ def _up_to_date(index: Index) -> Iterator[MemoryIndex | None]:
         database.copy(file, copy)
         if words_file(file).exists():  # so that unchanged chunks are not read again
             database.copy(words_file(file), words_file(copy))
-        options = Options(index_path=copy, extra=extra_paths_of(root, file), skip=True)
+        options = Options(index_path=copy, extra=extra_paths_of(root, file), skip=True, verify=verify)
         index_folder(root, inner.embedder, options=options)
         with MemoryIndex.open(copy, inner.embedder, root) as fresh:
             yield fresh

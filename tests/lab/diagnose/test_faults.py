@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 import pytest
@@ -113,3 +114,24 @@ def test_a_renamed_file_is_told_with_the_name_that_the_index_has(home: Home, ren
     told = "the file was renamed since: the index has the same text as " + old.path
     assert found.headline.startswith(f"Cause: index: {told if renamed else 'the file is new'}")
     assert "workbench index" in found.causes[0].repair
+
+
+@pytest.mark.parametrize("found_then", [True, False])
+def test_a_change_that_size_and_time_do_not_show_is_tried(home: Home, found_then: bool) -> None:
+    """As a program that syncs files leaves one."""
+    with home.opened() as index:
+        path = next(one.path for one in index.documents() if one.path != "MEMORY.md")
+    file = home.root / path
+    before = file.stat()
+    new = "Kite string.".ljust(before.st_size - 1, ".")[: before.st_size - 1] + "\n"
+    assert new.encode() != file.read_bytes()
+    file.write_text(new, encoding="utf-8")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with home.opened() as index:
+        assert index.changed() == []
+        pipeline = THREE_FIXES.asking(min_score=0 if found_then else 50)
+        cause = diagnose("kite string", pipeline, index, path).causes[0]
+    assert cause.where == ("index",)
+    assert "changed since it was indexed, but not its size and time" in cause.description
+    assert "--verify" in cause.repair
+    assert (cause.verified, cause.refuted) == (found_then, not found_then)
