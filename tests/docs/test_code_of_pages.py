@@ -1,4 +1,4 @@
-"""The code of docs/measuring.md and docs/diagnose.md runs, and the JSON of a diagnosis is as described."""
+"""The code of some pages runs, they show what commands print, and the JSON of a diagnosis is as described."""
 
 from __future__ import annotations
 
@@ -139,3 +139,15 @@ def test_a_page_shows_what_its_commands_print(
         printed = run(*shlex.split(command)[1:], "--index", sample.name).out
         shown = [*printed.replace(f" --index {sample.name}", "").splitlines(), "…"]
         assert [line for line in output.splitlines() if line not in shown] == []
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_the_page_on_notes_begins_with_what_a_search_prints(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(PROJECT)
+    text = (PROJECT / "docs" / "memories.md").read_text(encoding="utf-8")
+    lines = text.partition("```console\n")[2].partition("```")[0].splitlines()
+    commands = [line for line in lines if line.startswith("$ ")]
+    *_, printed = [run(*shlex.split(command)[2:]).out for command in commands]
+    assert [line for line in lines if line not in [*commands, *printed.splitlines(), "…"]] == []
