@@ -24,7 +24,7 @@ from workbench.measure.blame import LAYOUT, Edit, Reruns, edited, edits_between,
 from workbench.measure.measures import HITS
 from workbench.measure.paired import Paired, paired_values
 from workbench.measure.questions import Control, Question, QuestionSet
-from workbench.records import Floats, Stage, Trace
+from workbench.records import DropKind, Floats, Stage, Trace
 from workbench.retrieval.cutoff import Limit, Order
 from workbench.retrieval.explain import Explanation, Verdict, explain, steps
 from workbench.retrieval.fusion import OneLeg, RankSum, Weighted
@@ -871,9 +871,11 @@ def _own(pipeline: Pipeline, slot: str, ways: Mapping[str, str]) -> str:
 
 
 def _missed(trace: Trace, path: str, slot: str) -> str:
-    """What the best chunk of a file has, where the stage in this slot drops it."""
+    """What the best chunk of a file has, where a floor or a limit in this slot drops it."""
     best = next((one for one in trace.candidates if one.chunk.path == path), None)
     if best is None or best.drop is None or best.drop.stage.slot != slot:
+        return ""
+    if best.drop.kind not in (DropKind.FLOOR, DropKind.LIMIT):  # other stages compare numbers of their own
         return ""
     misses = best.drop.misses
     names = [f"{one.measure} " if len(misses) > 1 else "" for one in misses]

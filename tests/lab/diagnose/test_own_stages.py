@@ -86,6 +86,7 @@ def test_what_it_leaves_out_is_dropped_and_the_stage_is_the_cause(index: MemoryI
     found = diagnose("the tea pot", pipeline, index, LOST)
     assert found.causes[0].where == (stage.slot,)
     assert "test_own_stages.py:" in found.headline
+    assert "this file:" not in found.headline
 
 
 def test_an_option_of_the_command_line_is_no_repair_of_a_pipeline_that_only_python_makes(
