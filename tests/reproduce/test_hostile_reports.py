@@ -88,7 +88,6 @@ def test_a_sentence_about_a_question_is_not_the_question(heading: str) -> None:
     [
         ('Question: A simple one like "Where is the kettle?"', "Where is the kettle?"),
         ('My search query is for example "Where is the kettle".', "Where is the kettle"),
-        ('```bash\nakm search \\"kettle in the kitchen\\" --format json\n```', "kettle in the kitchen"),
         ("- Query: top-10, one query at a time.", ""),
         ('The answer is "Where is the kettle".', ""),
     ],
@@ -124,7 +123,6 @@ def test_a_known_engine_is_asked_for_the_one_command_that_proves_it() -> None:
 @pytest.mark.parametrize(
     ("text", "question"),
     [
-        ("search(query=\"the film 'Red Kettle'\")", "the film 'Red Kettle'"),
         ("1. type `kettle` in the search box", "kettle"),
         ('`memory_search("any query")` returns nothing', ""),
         ('`recall` with `query: "*"` always returns "No memories found", too.', ""),
@@ -139,11 +137,6 @@ def test_a_known_engine_is_asked_for_the_one_command_that_proves_it() -> None:
 )
 def test_a_question_has_its_own_marks_and_is_no_placeholder(text: str, question: str) -> None:
     assert read(f"# Nothing comes back\n\n{text}\n").value("question") == question
-
-
-def test_a_comment_above_a_command_says_that_it_works() -> None:
-    text = '# Empty\n```bash\n# directly: works\n$ cd x && \\\n  qmd search "kettle" -n 4\n```\n'
-    assert [one.value for one in read(text).of("question that works")] == ["kettle"]
 
 
 @pytest.mark.parametrize(
@@ -164,7 +157,6 @@ def test_a_release_that_the_report_states_is_not_asked_for(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("# One node fails\n**Error message**\n```\nTypeError: not supported\n```\n", "not a relevance bug"),
         ("# Results are not sorted\n**Error message**\nNone\n", "needs"),
         ("# Search is slow and returns irrelevant results\n", "needs"),
         ("# A TypeError in the log, and irrelevant results\n", "needs"),
@@ -229,12 +221,10 @@ def test_ten_megabytes_are_refused_by_the_command_in_a_sentence(run: Run, tmp_pa
 
 def test_a_list_of_possible_causes_decides_nothing() -> None:
     text = (
-        "# Recall finds nothing\nQuery: kettle\nPossible causes:\n1. The index is not updated after a write\n"
+        "# Recall finds nothing\nQuery: kettle\n## Possible causes\n1. The index is not updated by a write\n"
     )
-    report = read(text)
-    assert verdict_of(report).kind == "needs"
-    assert [one.name for one in report.candidates if one.kind == "outside"] == ["index"]
-    assert verdict_of(read(text.replace("Possible causes:", "It is so:"))).kind == "not a relevance bug"
+    assert verdict_of(read(text)).kind == "needs"
+    assert verdict_of(read(text.replace("Possible causes", "Details"))).kind == "not a relevance bug"
 
 
 def test_a_report_that_names_the_cause_is_asked_nothing(run: Run, tmp_path: Path) -> None:

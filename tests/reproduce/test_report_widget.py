@@ -18,7 +18,7 @@ from workbench_plugins.reproduce.report_widget import ReportReader
 TEXT = """# The search <b>finds nothing</b> 🙂
 Query: kettle
 OpenClaw 2026.2.13
-I asked for the red kettle on Monday. <script>document.title = "ran"</script>
+On Monday, it was the page of the "red kettle". <script>document.title = "ran"</script>
 password: hunter2hunter2
 """
 
@@ -144,8 +144,8 @@ def test_a_report_is_pasted_marked_and_corrected_on_the_page_of_explore(tmp_path
             mark.click()
             mark.wait_for(state="detached")
             below.get_by_text("Which words exactly").wait_for()
-            below.get_by_role("button", name="the red kettle").click()
-            mark.filter(has_text="the red kettle").wait_for()
+            below.get_by_role("button", name="red kettle").click()
+            mark.filter(has_text="red kettle").wait_for()
             page.evaluate(SELECT, "red kettle")
             below.get_by_role("button", name="question that fails").click()
             mark.filter(has_text="red kettle").wait_for()

@@ -20,9 +20,8 @@ from workbench_plugins.decode.decoding import decode
 from workbench_plugins.decode.negative import keeps_order, smallest_gap
 from workbench_plugins.decode.printed import printed
 from workbench_plugins.engines.presets import fuse
-from workbench_plugins.reproduce.facts import Report
+from workbench_plugins.reproduce.facts import Report, aside
 from workbench_plugins.reproduce.pasted import Line
-from workbench_plugins.reproduce.places import aside
 from workbench_plugins.reproduce.report_patterns import WORDS, pattern
 from workbench_plugins.reproduce.verdict_facts import number, tables
 

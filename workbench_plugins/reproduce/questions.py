@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench_plugins.reproduce.facts import Fact
+from workbench_plugins.reproduce.facts import Fact, aside, fact
 from workbench_plugins.reproduce.pasted import Line
-from workbench_plugins.reproduce.places import aside, fact
 from workbench_plugins.reproduce.report_patterns import WORDS, pattern
 from workbench_plugins.reproduce.spans import Span, spans_of
 
@@ -18,8 +17,6 @@ MOST_OF_A_KIND, OFFERED, LEAST = 5, 3, -3.0
 """Questions of a kind that are read, candidates that are offered, and the least weight of one."""
 CERTAIN, JUDGED = 2.5, 100
 """A weight above which the earlier one of two questions is first, and how many of them are judged."""
-COMMENTS = ("#", "//", "--")
-"""What begins a comment in code, which says what the next line does."""
 FOLLOWING = 4
 """Lines after a question in which its outcome may stand."""
 
@@ -27,68 +24,40 @@ FOLLOWING = 4
 def questions_of(lines: Sequence[Line], returned: bool = False) -> tuple[list[Fact], list[Fact]]:
     """The questions with what became of them, and what may be one.
 
-    Where something wrong is `returned`, what a question brings does not say that it works. A question whose
-    answer only seems right is one that works beside a question that does not.
+    Where something wrong is `returned`, what a question brings does not say that it works. One works only
+    beside another that does not.
     """
     spans = sorted(spans_of(lines), key=lambda one: (-min(one.weight, CERTAIN), one.line.number, one.place))
-    found = [one for one in spans if one.weight > 0 and not _inside(one, spans)]
+    found = [one for one in spans if one.weight > 0]
     sure = list({(one.line.number, one.text): one for one in reversed(found)}.values())[::-1][:JUDGED]
-    judged = [(one, _outcome(lines, found, one, returned)) for one in sure]
+    judged = [(one, "" if returned else _outcome(lines, found, one)) for one in sure]
     judged.sort(key=lambda pair: pair[1] != "fails")
-    contrast = any(outcome in ("fails", "") for _, outcome in judged)
+    contrast = any(outcome != "works" for _, outcome in judged)
     facts = []
     for one, outcome in judged:
-        works = outcome == "works" or (outcome == "seems to work" and contrast)
-        kind, name = ("question that works", "works") if works else ("question", outcome)
-        facts.append(fact(kind, one.line, one.place, one.text, name if name in ("works", "fails") else ""))
+        name = "" if outcome == "works" and not contrast else outcome
+        kind = "question that works" if name == "works" else "question"
+        facts.append(fact(kind, one.line, one.place, one.text, name))
     read = {one.text for one in found}
     less = {one.text: one for one in reversed(spans) if one.text not in read and one.weight > LEAST}
     offered = list(less.values())[::-1][:OFFERED]
     return facts[: 2 * MOST_OF_A_KIND], [fact("question", one.line, one.place, one.text) for one in offered]
 
 
-def _inside(one: Span, spans: Sequence[Span]) -> bool:
-    """Whether another question has these words at their place, and more."""
-    first, last = one.place
-    return any(
-        other.weight > 0
-        and other.line is one.line
-        and other.place != one.place
-        and other.place[0] <= first
-        and last <= other.place[1]
-        for other in spans
-    )
-
-
-def _outcome(lines: Sequence[Line], asked: Sequence[Span], one: Span, returned: bool) -> str:
-    """What is said before and after a question: *fails*, *works*, *seems to work*, or empty."""
-    fails, works, surely = (pattern(WORDS["outcome"][name]) for name in ("fails", "works", "surely"))
+def _outcome(lines: Sequence[Line], asked: Sequence[Span], one: Span) -> str:
+    """What is said after a question: *fails*, *works*, or empty."""
+    fails, works = (pattern(WORDS["outcome"][name]) for name in ("fails", "works"))
     line, end, others = one.line, one.place[1], {each.line.number for each in asked}
-    if pattern(WORDS["outcome"]["works_when"]).search(line.text[: one.place[0]]):
-        return "works"
-    if returned:
-        return ""
     later = min((each.place[0] for each in asked if each.line is line and each.place[0] >= end), default=None)
     texts, number_ = [line.text[end:later]], lines.index(line)
-    above = (
-        each
-        for each in reversed(lines[max(0, number_ - FOLLOWING) : number_])
-        if line.code and each.block == line.block
-    )
-    for each in above:
-        if each.number in others:
-            break
-        if each.text.startswith(COMMENTS):
-            texts.append(each.text)
-    own = len(texts)
     for each in lines[number_ + 1 : number_ + 1 + FOLLOWING] if later is None else ():
         if each.number in others or aside(each) or each.heading != line.heading:
             break
         texts.append(each.text)
-    for nth, text in enumerate(texts):
+    for text in texts:
         bad, good = fails.search(text), works.search(text)
         if bad and (good is None or bad.start() < good.start()):
             return "fails"
         if good:
-            return "works" if nth < own and surely.search(text) else "seems to work"
+            return "works"
     return ""

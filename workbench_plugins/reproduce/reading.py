@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby, takewhile
+from itertools import groupby
 from typing import Any
 
 from workbench.errors import InputError
@@ -18,17 +18,15 @@ from workbench.safe_text import one_line
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.history import LINES
 from workbench_plugins.cases.model import CaseNote
-from workbench_plugins.reproduce.facts import Fact, Report, System
+from workbench_plugins.reproduce.facts import LONGEST_ANSWER, PATH, Fact, Report, System, aside, fact
 from workbench_plugins.reproduce.pasted import Line, lines_of
-from workbench_plugins.reproduce.places import LONGEST_ANSWER, PATH, aside, fact
-from workbench_plugins.reproduce.questions import FOLLOWING, MOST_OF_A_KIND, questions_of
+from workbench_plugins.reproduce.questions import MOST_OF_A_KIND, questions_of
 from workbench_plugins.reproduce.report_patterns import WORDS, form, pattern
 from workbench_plugins.reproduce.spans import MARKS
 from workbench_plugins.reproduce.verdict_facts import Scored, results_of
 
 MOST_NOTES = 40
-LISTED = re.compile(r"[-*+•]\s|\d+[.)]\s")
-"""What begins an item of a list."""
+SENTENCE_ENDS = re.compile(r"[.!?。！？]+(?=\s|$)|[。！？]")
 
 KEYS = r"""["']?(?:content|text|memory|page_content|doc|document|body|fact|passage|chunk|note)s?["']?"""
 CONTENT = re.compile(rf"""{KEYS}\s*[:=]\s*["']([^"'\n]{{8,400}})["']""")
@@ -44,16 +42,15 @@ def read_report(text: str) -> Report:
     symptoms, less = symptoms_of(lines)
     returned = bool(symptoms) and symptoms[0].name in ("noise", "order", "limit")
     questions, candidates = questions_of(lines, returned)
-    working = {one.line for one in questions if one.kind == "question that works"}
-    notes = notes_of(lines, {one.value for one in questions}, results)
+    notes = notes_of(lines, {one.value for one in questions})
     engine, system = system_of(lines)
-    causes, suspected = causes_of(lines, silent=not symptoms)
+    causes, suspected = causes_of(lines)
     facts = [
         *questions,
-        *targets_of(lines, [one.whole.strip() for one, _ in notes]),
+        *targets_of(lines),
         *engine,
         *model_of(lines),
-        *settings_of([one for one in lines if one.number not in working]),
+        *settings_of(lines),
         *(fact for _, fact in notes),
         *symptoms,
         *causes,
@@ -81,85 +78,56 @@ def _negated(line: Line, offset: int, how: str = "negated") -> bool:
 # Notes and the file that should be found
 
 
-def notes_of(
-    lines: Sequence[Line], questions: set[str], results: Sequence[Scored] = ()
-) -> list[tuple[CaseNote, Fact]]:
-    """The notes that a report quotes: named blocks, files of a shell, texts in code."""
+def notes_of(lines: Sequence[Line], questions: set[str]) -> list[tuple[CaseNote, Fact]]:
+    """The notes that a report quotes: blocks below the name of a file, and texts in code."""
     found: dict[str, tuple[CaseNote, Fact]] = {}
-    says, path = pattern(PATH.pattern + WORDS["says"] + WORDS["stated"]), ""
-    scored, said = {one.name for one in results}, dict[str, Fact]()
-
-    def add(name: str, text: str, block: Sequence[Line]) -> None:
-        start, end = block[0].located.span(0, 1)[0], block[-1].located.span(0, len(block[-1].text))[1]
-        note = Fact("note", name, start, end, block[0].number)
-        found.setdefault(name, (CaseNote(path=name, text=text), note))
-
-    for path, quotation in _quoted_below(lines):
-        add(path, "".join(f"{one.text}\n" for one in quotation), quotation)
+    said: dict[str, Fact] = {}
     path = ""
     for number_, group in groupby(lines, key=lambda one: one.block):
         block = list(group)
         if not number_:
+            path = _path_before(block[-1])
+        elif path:
+            text = "\n".join(one.raw for one in block)
+            start, end = block[0].located.span(0, 1)[0], block[-1].located.span(0, len(block[-1].text))[1]
+            note = Fact("note", path, start, end, block[0].number)
+            found.setdefault(path, (CaseNote(path=path, text=text), note))
+            path = ""
+        else:
             for one in block:
-                for path, text in says.findall(one.text):
-                    add(path, f"{text}\n", [one])
-                named = PATH.search(one.text) if one.text.rstrip(MARKS).endswith((":", "：")) else None
-                named = PATH.fullmatch(one.text.strip(MARKS + ":：")) or named
-                path = named[1] if named else ""
-            continue
-        whole = "\n".join(one.raw for one in block)
-        if not path and re.match(r"(?:md|markdown)\b", block[0].info):
-            path = f"memory/{len(found) + 1}.md"
-        inside = PATH.search(block[0].info) or PATH.fullmatch(block[0].text.strip("#/<!-> "))
-        path = path or (inside[1] if inside else "")
-        if path and whole.strip():
-            add(path, whole, block)
-        elif not path:
-            for one in (each for each in block if not form("sql").search(each.text)):
-                listed = [
-                    each for many in CONTENTS.findall(one.text) for each in form("strings").findall(many)
-                ]
-                for text in (*listed, *CONTENT.findall(one.text), *form("added").findall(one.text)):
-                    if text not in questions and text not in scored and text in one.text:
-                        at = one.text.index(text)
+                for text in _texts_in_code(one.text):
+                    at = one.text.index(text)
+                    if text not in questions:
                         said.setdefault(text, fact("note", one, (at, at + len(text))))
-        path = ""
     for text, known in said.items():
         name = f"memory/{len(found) + 1}.md"
         found.setdefault(name, (CaseNote(path=name, text=text + "\n"), replace(known, name=name)))
     return list(found.values())[:MOST_NOTES]
 
 
-def _quoted_below(lines: Sequence[Line]) -> Iterator[tuple[str, list[Line]]]:
-    """The quotation below a line that ends with a file and a word such as *says*, with the file's path."""
-    announces = re.compile(rf"{PATH.pattern}(?i:{WORDS['says']})$")
-    for above, one in enumerate(lines, start=1):
-        found = None if one.code or _is_quoted(one) else announces.search(one.text)
-        if found:
-            below = takewhile(lambda each: _is_quoted(each) and not each.code, lines[above:])
-            quotation = list(below)
-            if quotation:
-                yield found[1], quotation
+def _path_before(line: Line) -> str:
+    """The file that a line names as what follows it; empty if it names none."""
+    ends = line.text.rstrip(MARKS).endswith((":", "："))
+    found = PATH.search(line.text) if ends else PATH.fullmatch(line.text.strip(MARKS))
+    return found[1] if found else ""
 
 
-def _is_quoted(line: Line) -> bool:
-    return line.raw.lstrip().startswith(">")
+def _texts_in_code(line: str) -> list[str]:
+    """The texts of memories in a line of code: those of a key or a list, and those that are added."""
+    listed = [text for many in CONTENTS.findall(line) for text in form("strings").findall(many)]
+    return [*listed, *CONTENT.findall(line), *form("added").findall(line)]
 
 
-def targets_of(lines: Sequence[Line], notes: Sequence[str]) -> list[Fact]:
+def targets_of(lines: Sequence[Line]) -> list[Fact]:
     """The file that should be in the answer, where the report says so."""
-    wanted, rather = pattern(WORDS["meant"]), pattern(WORDS["rather"] + PATH.pattern)
+    wanted = pattern(WORDS["meant"])
     for one in lines:
-        if path := rather.search(one.text):
-            return [fact("target", one, path.span(1))]
         told = wanted.search(one.text)
         if one.code or not (told or wanted.search(one.heading)):
             continue
         near = told.start() if told else 0
         if path := min(PATH.finditer(one.text), key=lambda path: abs(path.start() - near), default=None):
             return [fact("target", one, path.span(1))]
-        if said := next((note for note in notes if note and note in one.text), ""):
-            return [fact("target", one, (at := one.text.index(said), at + len(said)))]
     return []
 
 
@@ -170,9 +138,7 @@ def symptoms_of(lines: Sequence[Line]) -> tuple[list[Fact], list[Fact]]:
     """What happened, by what the title says or most lines; and what other lines say."""
     found: dict[str, list[Fact]] = {}
     titled = set()
-    for one in lines:
-        if one.code and not one.text.startswith("$") and len(lines) > FOLLOWING and one.heading:
-            continue
+    for one in (each for each in lines if not each.code):
         for name, text in WORDS["happened"].items():
             said = pattern(text).search(one.text)
             if said and not aside(one) and not _negated(one, said.start()):
@@ -184,74 +150,36 @@ def symptoms_of(lines: Sequence[Line]) -> tuple[list[Fact], list[Fact]]:
     return found.get(best, [])[:MOST_OF_A_KIND], rest
 
 
-def causes_of(lines: Sequence[Line], silent: bool = False) -> tuple[list[Fact], list[Fact]]:
-    """What is said of the cause, a mechanism or that it is not ranking; and what is only suspected.
-
-    `silent` says that the report does not say what a search returned.
-    """
-    said, suspected = [], []
+def causes_of(lines: Sequence[Line]) -> tuple[list[Fact], list[Fact]]:
+    """What is said of the cause, a mechanism or that it is not ranking; and what is only suspected."""
+    said: list[Fact] = []
+    suspected: list[Fact] = []
     guessed, excluded = (pattern(WORDS["aside"][one]) for one in ("suspected", "excluded"))
-    doubted = _doubted(lines)
     for kind in ("mechanism", "outside"):
         for name, told in WORDS[kind].items():
-            found = [
-                (
-                    fact(kind, one, named.span(), name=name),
-                    "" if one.code else _sentence(one.text, named.start()),
-                )
-                for one in _where(lines, told, silent)
-                if (named := pattern(told["words"]).search(one.text))
-                and not pattern(told.get("unless", "(?!)")).search(
-                    one.text if one.code else _sentence(one.text, named.start())
-                )
-                and not (_proposed(one) or _negated(one, named.start(), "denied"))
-            ]
-            meant = [(one, sentence) for one, sentence in found if not excluded.search(sentence)]
-            unsure = [
-                one
-                for one, sentence in meant
-                if guessed.search(sentence) or (kind == "outside" and one.line in doubted)
-            ]
-            said += [one for one, _ in meant if one not in unsure][:2]
+            words, unless = pattern(told["words"]), pattern(told.get("unless", "(?!)"))
+            sure: list[Fact] = []
+            unsure: list[Fact] = []
+            for one in lines[:1] if told.get("title_only") else lines:
+                named = words.search(one.text)
+                if not named or _proposed(one) or _negated(one, named.start(), "denied"):
+                    continue
+                sentence = _sentence(one, named.start())
+                if unless.search(sentence) or (excluded.search(sentence) and not one.code):
+                    continue
+                doubted = guessed.search(sentence) and not one.code
+                (unsure if doubted else sure).append(fact(kind, one, named.span(), name=name))
+            said += sure[:2]
             suspected += unsure[:1]
     return said, suspected
 
 
-def _doubted(lines: Sequence[Line]) -> set[int]:
-    """The lines of the lists and sections that name possible causes."""
-    found, listed = set(), False
-    doubt = pattern(WORDS["aside"]["possible"])
-    for one in lines:
-        listed = (listed and LISTED.match(one.text) is not None) or doubt.fullmatch(one.text) is not None
-        if listed or doubt.fullmatch(one.heading[:LONGEST_ANSWER]):
-            found.add(one.number)
-    return found
-
-
-def _sentence(text: str, offset: int) -> str:
-    """The sentence of a line in which a place is."""
-    ends = [found.end() for found in re.finditer(r"[.!?。！？]+(?=\s|$)|[。！？]", text)]
+def _sentence(line: Line, offset: int) -> str:
+    """The sentence of a line in which a place is; a line of code is one."""
+    text = line.text
+    ends = [] if line.code else [found.end() for found in SENTENCE_ENDS.finditer(text)]
     first = max((end for end in ends if end <= offset), default=0)
     return text[first : min((end for end in ends if end > offset), default=len(text))]
-
-
-def _where(lines: Sequence[Line], told: dict[str, Any], silent: bool) -> Sequence[Line]:
-    """The lines in which words of a kind count: all, or the title and what a section quotes.
-
-    Where a report is silent on what was returned, so do its first lines on speed and what a program threw.
-    """
-    if not told.get("title_only"):
-        return lines
-    section, thrown = (pattern(told.get(name, "(?!)")) for name in ("section", "thrown"))
-    begun = lines[: 1 + FOLLOWING]
-
-    def counts(one: Line) -> bool:
-        if not one.code:
-            return bool(silent and told.get("prose") and one in begun and not aside(one))
-        quoted = section.fullmatch(one.heading[:LONGEST_ANSWER])
-        return bool(quoted or (silent and thrown.match(one.text)))
-
-    return [*lines[:1], *filter(counts, lines[1:])]
 
 
 def _proposed(line: Line) -> bool:
@@ -268,27 +196,20 @@ Told = tuple[Line, re.Match[str]]
 def system_of(lines: Sequence[Line]) -> tuple[list[Fact], System]:
     """The program and its release, and the system here that answers as it does.
 
-    The title counts more than other lines, and a release more than a name.
+    A release counts more than a name in the title, and that more than other lines.
     """
-    best: tuple[int, Any, Line, re.Match[str], Told | None] | None = None
+    best: tuple[tuple[bool, bool, int], Any, Line, re.Match[str], Told | None] | None = None
     for engine in WORDS["engine"]:
         words = pattern(engine["words"])
         named = [(one, said) for one in lines if (said := words.search(one.text))]
-        if not named or engine["name"] == WORDS["technique"]:
+        if not named:
             continue
         release = engine.get("release") or rf"(?i:{engine['words']})[^\d\n]{{0,20}}?\bv?(\d+\.\d+(?:\.\d+)*)"
-        told = [
-            (one, got)
-            for one in lines
-            if (got := re.search(release, one.text)) and not form("example").search(one.text[: got.start()])
-        ]
+        told = [(one, got) for one in lines if (got := re.search(release, one.text))]
         close = pattern(f"{engine['words']}|version|release")
-        near = [one for one in told if close.search(one[0].text)] or (
-            told
-            if engine["name"] == "OpenClaw"
-            else _released(lines, engine["words"], engine.get("release", ""))
-        )
-        weight = 10 * (named[0][0] is lines[0]) + min(len(named), 9) + 3 * bool(near)
+        near = [one for one in told if close.search(one[0].text)]
+        near = near or _released(lines, engine["words"], engine.get("release", ""))
+        weight = bool(near), named[0][0] is lines[0], len(named)
         if best is None or weight > best[0]:
             best = weight, engine, *named[0], near[0] if near else None
     if best is None:
@@ -323,8 +244,7 @@ def _system(engine: dict[str, Any], release: str, lines: Sequence[Line]) -> Syst
     numbered = {_numbers(number): one for number, one in known.items()}
     if release and numbered:
         before = [one for one in numbered if one <= _numbers(release)]
-        last = engine.get("last", "") or max(known, key=_numbers)
-        exact = bool(before) and _numbers(release) <= _numbers(last)
+        exact = bool(before) and _numbers(release) <= max(numbered)
         nearest = numbered[max(before)] if before else numbered[min(numbered)]
         return System(
             nearest, name, exact, "" if exact else f"{name} {release} is not among the releases here"
@@ -346,13 +266,10 @@ def model_of(lines: Sequence[Line]) -> list[Fact]:
         return []
     doubtful = [pattern(WORDS["aside"]["suspected"]), pattern(WORDS["aside"]["excluded"]), other]
     for one, said in found:
-        sentence = one.text if one.code else _sentence(one.text, said.start())
-        if (
-            aside(one)
-            or _proposed(one)
-            or _negated(one, said.start())
-            or any(words.search(sentence) for words in doubtful)
-        ):
+        sentence = _sentence(one, said.start())
+        if aside(one) or _proposed(one) or _negated(one, said.start()):
+            return []
+        if any(words.search(sentence) for words in doubtful):
             return []
     line, said = found[0]
     return [fact("model", line, said.span(1))]
@@ -367,10 +284,8 @@ def settings_of(lines: Sequence[Line]) -> list[Fact]:
     found: dict[str, Fact] = {}
     for name, text in WORDS["settings"].items():
         value = pattern(rf"{text}{WORDS['between']}(0,\d+|\d+(?:\.\d+)?)(?![\w.]\d)(?![a-z\d_])")
-        for one in sorted(lines, key=lambda one: one.title):  # a title often names what would be right
-            if form("sql").search(one.text) or _proposed(one):
-                continue
-            if told := value.search(one.text):
+        for one in lines:
+            if (told := value.search(one.text)) and not _proposed(one):
                 found[name] = fact("setting", one, told.span(1), told[1].replace(",", "."), name)
                 break
     if (alpha := found.pop("alpha", None)) and float(alpha.value) <= 1:

@@ -1,14 +1,12 @@
-"""Reads the results that a report shows: rows of tables, lines with a score, and JSON."""
+"""Reads the results that a report shows: rows of tables and lines with a score."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from workbench_plugins.reproduce.report_patterns import WORDS, form, pattern
 
@@ -17,7 +15,6 @@ if TYPE_CHECKING:
 
 MOST = 50
 """Results of a report that are read."""
-LONGEST_BLOCK = 50_000
 
 
 @dataclass(frozen=True)
@@ -69,12 +66,11 @@ def number(cell: str) -> float | None:
 
 def results_of(lines: Sequence[Line]) -> list[Scored]:
     """The results with scores, in the order of the report."""
+    return (list(_of_tables(lines)) or list(_of_lines(lines)))[:MOST]
+
+
+def _of_tables(lines: Sequence[Line]) -> Iterator[Scored]:
     score, name = (pattern(WORDS["scores"][one]) for one in ("score", "name"))
-    objects = _of_json(lines, score, name)
-    return ([*_of_tables(lines, score, name), *objects] or list(_of_lines(lines)))[:MOST]
-
-
-def _of_tables(lines: Sequence[Line], score: re.Pattern[str], name: re.Pattern[str]) -> Iterator[Scored]:
     for table in tables(lines):
         columns = [nth for nth, head in enumerate(table.header) if score.fullmatch(head)]
         named = [nth for nth, head in enumerate(table.header) if name.fullmatch(head)]
@@ -83,40 +79,6 @@ def _of_tables(lines: Sequence[Line], score: re.Pattern[str], name: re.Pattern[s
             scores = {column: value for column, value in values.items() if value is not None}
             if scores and named:
                 yield Scored(row[named[-1]].strip(" *`"), line, scores)
-
-
-def _of_json(lines: Sequence[Line], score: re.Pattern[str], name: re.Pattern[str]) -> list[Scored]:
-    """Objects of JSON with a score and a name, of which one may stand in an object inside."""
-    found: list[Scored] = []
-
-    def read(value: Any, line: int) -> None:
-        inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-        flat = dict(value) if isinstance(value, dict) else {}
-        for one in (one for one in inside if flat and isinstance(one, dict)):
-            flat = {**one, **flat}
-        flat = {key.lower().lstrip("_"): one for key, one in flat.items()}
-        told = {key: number(str(one)) for key, one in flat.items() if score.fullmatch(key)}
-        scores = {key: one for key, one in told.items() if one is not None}
-        names = {key: one for key, one in flat.items() if name.fullmatch(key) and isinstance(one, str)}
-        if scores and names:
-            best = _best(names)
-            shown = next((one.number for one in lines if one.number >= line and best in one.text), line)
-            found.append(Scored(best, shown, scores))
-        else:
-            for one in inside:
-                read(one, line)
-
-    for is_code, group in groupby(lines, lambda one: one.code):
-        block = list(group)
-        if is_code and block[0].text.startswith(("{", "[")):
-            with suppress(ValueError, RecursionError):
-                read(json.loads("\n".join(one.text for one in block)[:LONGEST_BLOCK]), block[0].number)
-    return found
-
-
-def _best(names: dict[str, str]) -> str:
-    keys = (*(one for one in ("path", "file", "memory", "content", "text") if one in names), *names)
-    return names[keys[0]]
 
 
 def _of_lines(lines: Sequence[Line]) -> Iterator[Scored]:

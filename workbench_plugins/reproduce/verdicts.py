@@ -212,18 +212,15 @@ def _outside(report: Report, checks: Sequence[Check]) -> Verdict | None:
     if designed:
         return _decided(designed, report, checks)
     said, mechanisms = report.of("outside"), report.of("mechanism")
-    first = min((one.line for one in report.facts if one.line), default=0)
     titled = [one for one in said if one.value in report.title]
-    thrown = [one for one in said if one.name == "error" and not report.symptom]
-    cause = any(one.value in report.title for one in mechanisms)
-    decides = thrown or ([] if cause else titled) or ([] if mechanisms else said)
+    decides = titled or ([] if mechanisms else said)
     if not decides or any(not one.line for one in report.of("question")):
         return None
     one = decides[0]
-    if one.name in ("speed", "error") and report.symptom:
+    if one.name in ("speed", "error"):
         crash = one.name == "error" and report.symptom == "missing"  # a crash returns nothing, too
-        same = report.of("mechanism") if crash else [*report.of("mechanism"), *report.of("symptom")]
-        if any(fact.line == one.line for fact in same) or (one.line != first and not titled):
+        same = mechanisms if crash else [*mechanisms, *report.of("symptom")]
+        if any(fact.line == one.line for fact in same):
             return None  # the same line says what was returned, or why
     told = WORDS["outside"][one.name]
     where = f"line {one.line} says “{one.value}”"
@@ -238,9 +235,7 @@ def _outside(report: Report, checks: Sequence[Check]) -> Verdict | None:
 def _stand_in(report: Report) -> Verdict | None:
     """The mechanism that the report names, shown by a specimen of the museum that does the same thing."""
     for one in report.of("mechanism"):
-        told = WORDS["mechanism"][one.name]
-        titled = not report.symptom and one.value in report.title
-        if report.symptom not in told["shows"] and not titled:
+        if report.symptom not in WORDS["mechanism"][one.name]["shows"]:
             continue
         run = specimen(one.name).run()
         if not run.shows:
