@@ -23,6 +23,7 @@ from jupyter_client.provisioning import LocalProvisioner
 HEAVY = [
     "ipykernel.kernelapp", "ipywidgets", "pandas", "scipy.stats", "typer", "pydantic.types", "rich.markup",
     "rich.table", "rich.syntax", "rich.markdown", "yaml", "ir_measures", "openvino", "tokenizers",
+    "sentence_transformers",
 ]  # fmt: skip
 
 CONTEXT = get_context("forkserver")
