@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from tests.home import Home
 from tests.installed import install, nothing_registered  # noqa: F401
 from tests.milvus import lite
 from tests.postgres import running
+from tests.remembered import FOLDER
 from workbench.measure.questions import QuestionSet, load_questions
 from workbench.memory.embedding.engines import Role
 from workbench.memory.embedding.local import Embedded, LocalEmbedder
@@ -61,6 +63,10 @@ LONGEST = (
 def pytest_configure(config: pytest.Config) -> None:
     # pytest-xdist would put files with few tests last, and the longest file has one test.
     config.option.loadscopereorder = False
+    if not hasattr(config, "workerinput"):  # the process that starts the others, which inherit the variable
+        folder = TemporaryDirectory(prefix="remembered-")
+        config.add_cleanup(folder.cleanup)
+        os.environ[FOLDER] = folder.name
 
 
 @pytest.hookimpl(wrapper=True)

@@ -110,12 +110,20 @@ def read_by_word(sample: MemoryIndex) -> None:
     sample.laid_out(RECOMMENDED.layout)
 
 
+FIRST = """import sys
+sys.path.append({project!r})
+from tests.without import Blocked
+sys.meta_path.insert(0, Blocked({others}))
+from tests.remembered import remember
+remember()"""
+"""The first cell of a lesson in the tests: it blocks the features that the lesson does not name."""
+
+
 def runs_with_its_features_alone(path: Path) -> None:
     """In a fresh kernel, whose first cell blocks the other features; and the prose says the values."""
     notebook = read(path)
     others = sorted(set(FEATURES) - set(notebook.metadata.workbench.features))
-    block = f"import sys; from tests.without import Blocked; sys.meta_path.insert(0, Blocked({others}))"
-    notebook.cells.insert(0, new_code_cell(f"import sys; sys.path.append({str(PROJECT)!r}); {block}"))
+    notebook.cells.insert(0, new_code_cell(FIRST.format(project=str(PROJECT), others=others)))
     assert false_sentences(notebook, path.parent) == []
     done = [cell.execution_count for cell in notebook.cells if cell.cell_type == "code"]
     assert done == list(range(1, len(done) + 1))
