@@ -106,11 +106,16 @@ class Paired:
         page.goto(file.as_uri())
         widget.send = lambda content: setattr(self, "problem", content["problem"])
         self.data = widget.data
-        page.evaluate(BRIDGE, {"data": self.data, "settings": widget.values, "names": widget.names})
+        self.ask(BRIDGE, {"data": self.data, "settings": widget.values, "names": widget.names})
+
+    def ask(self, function: str, given: Any = None) -> Any:
+        """What a function of the page returns, as JSON: of a tree, Playwright would check each number."""
+        as_json = f"async (given) => JSON.stringify((await ({function})(JSON.parse(given))) ?? null)"
+        return json.loads(self.page.evaluate(as_json, json.dumps(given)))
 
     def move(self, chance: random.Random) -> str:
         """Moves a random control of the page to a random value. Returns what was moved."""
-        controls = self.page.evaluate(CONTROLS, INPUTS)
+        controls = self.ask(CONTROLS, INPUTS)
         place = chance.randrange(len(controls))
         one = controls[place]
         if one["kind"] == "select":
@@ -120,7 +125,7 @@ class Paired:
             value = f"{chance.uniform(low, high):.4g}"
         else:
             value = chance.choice(["rooibos tea", "backup", one["value"]])
-        self.page.evaluate(MOVE, [INPUTS, place, value])
+        self.ask(MOVE, [INPUTS, place, value])
         if "costs" not in one["label"]:  # which is no setting
             self.refused = ""
         self.settle()
@@ -129,13 +134,13 @@ class Paired:
     def give(self) -> None:
         """Brings what was set in Python to the page."""
         self.refused = ""
-        self.page.evaluate("answer => bridge.give(answer)", {"settings": self.widget.values})
+        self.ask("answer => bridge.give(answer)", {"settings": self.widget.values})
         self.settle()
 
     def settle(self) -> None:
         """Passes on what each side sends, until neither has more to say."""
         for _ in range(5):
-            taken = self.page.evaluate("() => bridge.take()")
+            taken = self.ask("() => bridge.take()")
             if taken["changed"]:
                 self.widget.set_state(taken["changed"])
             for content in taken["sent"]:
@@ -148,9 +153,9 @@ class Paired:
                 self.problem = ""
             if not (taken["changed"] or taken["sent"] or {"data", "problem"} & answer.keys()):
                 break
-            self.page.evaluate("answer => bridge.give(answer)", answer)
+            self.ask("answer => bridge.give(answer)", answer)
         assert not taken["sent"], "the page asks for ever"
-        assert self.page.evaluate("() => bridge.settings()") == json.loads(json.dumps(self.widget.values))
+        assert self.ask("() => bridge.settings()") == json.loads(json.dumps(self.widget.values))
 
     def texts(self, selector: str) -> list[str]:
         every = self.page.locator(selector).evaluate_all(
@@ -213,7 +218,7 @@ def check_list(trace: Trace, paired: Paired, within: str) -> None:
 def check_distribution(lab: ThresholdLab, paired: Paired) -> None:
     """The legend counts what the floor compares, and the marks are the same numbers, to 1e-12."""
     found = compared_numbers(lab.evaluation)
-    plots = paired.page.evaluate(PLOTS)
+    plots = paired.ask(PLOTS)
     limits = [lab.min_score] if len(found.limits) == 1 else found.limits
     moved = [value for name, value in lab.moved.items() if name.startswith("floor.")]
     if len(plots) != len(limits) or moved:
@@ -298,9 +303,9 @@ def test_a_threshold_lab_moves_as_python_does(
 def check_fusion(lab: FusionLab, paired: Paired) -> None:
     """The page's sentence, table and bars are those of Python."""
     assert paired.texts(".wb-status") == [" ".join(lab.sentence.split())]
-    rows = paired.page.evaluate(ROWS)
+    rows = paired.ask(ROWS)
     assert [tuple(one) for one in rows] == list(lab.table.rows)
-    drawn = paired.page.evaluate(BARS)
+    drawn = paired.ask(BARS)
     scores = {one.id: one.score for one in lab.ranking}
     assert len(drawn) == min(12, len(scores))
     for name, score in drawn:
