@@ -46,6 +46,7 @@ from workbench_plugins.diagnose.suspects import (
     is_own,
     place_of,
     plain_leg,
+    scales_apart,
     suspects,
 )
 from workbench_plugins.rerank import Rerank
@@ -815,6 +816,7 @@ def _cause(
             _stage_text(pipeline, one.slot)
             + _missed(runs.base, goal.path, one.slot)
             + _own(pipeline, one.slot, suspected.ways)
+            + scales_apart(runs.base, one.slot)
             + (_above_all(prices) if one.slot == "floor" else "")
             + _differs(pipeline, one)
             + (LETS_IN if one.slot in suspected.lets_in and len(some) == 1 else "")

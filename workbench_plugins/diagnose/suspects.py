@@ -12,7 +12,9 @@ import numpy as np
 
 from workbench.measure.blame import LAYOUT, Reruns
 from workbench.records import KEPT, Floats, Hits, Stage, Trace
+from workbench.retrieval.columns import Columns
 from workbench.retrieval.cutoff import Floor, Limit, MinScore
+from workbench.retrieval.fusion import Fusion
 from workbench.retrieval.legs import KeywordLeg, LegStage, Union, VectorLeg, legs_of
 from workbench.retrieval.query import unicode_words, words_query
 from workbench.systems.catalogue import SYSTEMS
@@ -229,6 +231,30 @@ def _floor_drops_all(trace: Trace) -> bool:
     scores = trace.columns.get("score", np.empty(0))
     known = scores.size > 0 and not np.isnan(scores).all()
     return floor is not None and known and bool((trace.dropped == floor).all())
+
+
+def scales_apart(trace: Trace, slot: str) -> str:
+    """In words, that a fusion adds or compares two scales: one leg's parts are all above 1, another's not.
+
+    It is empty where they are not, and for a slot that neither fuses nor makes one of these scores.
+    """
+    fusion = next((one for one in trace.stages if isinstance(one, Fusion)), None)
+    if fusion is None or not all(f"{leg}_rank" in trace.columns for leg in fusion.legs):
+        return ""  # a part without a rank is no leg's
+    parts = zip(fusion.legs, fusion.contributions(Columns(trace.columns)), strict=True)
+    known = {leg: values[~np.isnan(values)] for leg, values in parts}
+    ends = {leg: (float(values.min()), float(values.max())) for leg, values in known.items() if values.size}
+    large = max(ends, key=lambda leg: ends[leg][0], default="")
+    small = min(ends, key=lambda leg: ends[leg][1], default="")
+    slots = (Fusion.slot, f"{large}_score", f"{small}_score")
+    if not ends or slot not in slots or not ends[large][0] > 1 >= ends[small][1]:
+        return ""
+    every, other = (f"the {leg} leg ({_range(*ends[leg])})" for leg in (large, small))
+    return f"; here each part of {every} is above all of {other}"
+
+
+def _range(low: float, high: float) -> str:
+    return f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
 
 
 def place_of(stage: Stage) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from workbench.retrieval.index_adapters import CachedIndex
@@ -10,6 +11,7 @@ from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED
 from workbench_plugins.diagnose.causes import repairs
 from workbench_plugins.diagnose.diagnosis import diagnose
+from workbench_plugins.diagnose.suspects import scales_apart
 from workbench_plugins.recommended.stages import SilenceFloor
 
 pytestmark = pytest.mark.usefixtures("embedded_once")
@@ -45,3 +47,21 @@ def test_a_floor_and_a_limit_are_told_with_what_the_file_has(kept: CachedIndex) 
     (lost,) = [one for one in trace.candidates if one.chunk.path == BREAD][:1]
     found = diagnose(question, SHIPPED.asking(min_score=0.9), kept, BREAD)
     assert f"floor: drop what scores below 0.9 (this file: {lost.score:.3f})" in found.headline
+
+
+def test_scores_on_two_scales_are_told_with_their_ranges(
+    kept: CachedIndex,
+) -> None:
+    trace = search("bread without wheat", SYSTEMS["llamaindex-simple"], kept)
+    keyword, vector = (trace.columns[f"{leg}_score"] for leg in ("keyword", "vector"))
+    assert np.nanmin(keyword) > np.nanmax(vector)
+    for slot in ("keyword_score", "vector_score", "fusion"):
+        told = scales_apart(trace, slot)
+        assert f"the keyword leg ({np.nanmin(keyword):.3g} to {np.nanmax(keyword):.3g}) is above all" in told
+    assert not scales_apart(trace, "limit")
+
+
+@pytest.mark.parametrize("name", ["engine-rrf-60", "llamaindex-relative", "openclaw-2026.9.6"])
+def test_ranks_and_scaled_scores_are_not_told_as_two_scales(kept: CachedIndex, name: str) -> None:
+    trace = search("bread without wheat", SYSTEMS[name], kept)
+    assert not any(scales_apart(trace, stage.slot) for stage in trace.stages)
