@@ -377,6 +377,8 @@ def _copies(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
             f"{goal.path}: {counted(len(crowd), 'file')} found by this question have nearly the same words; "
             f"without them in the list, the file is {goal.aim}"
         )
+        if len({one.text.strip() for one in found if one.path in crowd}) > 1:
+            evidence += f". {DIFFER.capitalize()}"
         yield replace(of_kind("near copies", evidence, True), repair=_set_aside(index, every))
 
 
@@ -392,17 +394,22 @@ def _set_aside(index: Index, paths: Sequence[str]) -> str:
 
 
 def _keep_one_of(answer: Sequence[Chunk], found: Sequence[Chunk]) -> str:
-    """Which files have one text: all that were found of each text that the answer has more than once."""
+    """Which files have one text: all that were found of each text that the answer has more than once.
+
+    Of files whose texts differ in a few words, each may say what no other one does.
+    """
     told = []
     for first in _each_once(answer):
         words = {*unicode_words(first.text.lower())}
-        same = {one.path for one in found if _nearly_same(words, {*unicode_words(one.text.lower())})}
-        if len(same) > 1:
-            files = sorted(same, key=lambda path: (len(path), path))
-            told.append(f"keep one of these {len(files)} files: {', '.join(files)}")
+        same = [one for one in found if _nearly_same(words, {*unicode_words(one.text.lower())})]
+        files = sorted({one.path for one in same}, key=lambda path: (len(path), path))
+        if len(files) > 1:
+            differ = f"; {DIFFER}" if len({one.text.strip() for one in same}) > 1 else ""
+            told.append(f"keep one of these {len(files)} files: {', '.join(files)}{differ}")
     return "; and ".join(told)
 
 
+DIFFER = "their texts differ in some words, so compare them before you take one away"
 MOST_COPIES = 4
 """So many times as long an answer is looked through for texts that are no copies."""
 NEARLY_SAME = 0.8

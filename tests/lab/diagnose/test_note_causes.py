@@ -265,9 +265,10 @@ def test_a_mail_and_letters_that_look_alike_are_named(tmp_path: Path, text: str,
     assert words in found.headline
 
 
-def test_near_copies_that_crowd_the_answer_are_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("differ", [True, False])
+def test_copies_that_crowd_the_answer_are_named(tmp_path: Path, differ: bool) -> None:
     line = "The bilge pumps below the stairs were oiled, dried and painted by two of the crew on day"
-    notes = {f"memory/log-{day}.md": f"{line} {day}.\n" for day in range(9)}
+    notes = {f"memory/log-{day}.md": f"{line} {day if differ else 1}.\n" for day in range(9)}
     notes["memory/pumps.md"] = "Bilge pumps are below.\n"
     for name, content in notes.items():
         file = tmp_path / "notes" / name
@@ -279,9 +280,11 @@ def test_near_copies_that_crowd_the_answer_are_named(tmp_path: Path) -> None:
         question = "bilge pumps stairs oiled dried painted"
         assert "memory/pumps.md" not in search(question, pipeline, index).paths()
         found = diagnose(question, pipeline, index, "memory/pumps.md")
-    assert found.headline == "Cause: index: nearly the same text in several files crowds the answer: copies"
+    near = "nearly the same text in several files crowds the answer: copies"
+    assert found.headline == f"Cause: index: {near if differ else 'copies of the same text crowd the answer'}"
     logs = ", ".join(f"memory/log-{day}.md" for day in range(9))
-    assert found.causes[0].repair == f"keep one of these 9 files: {logs}"
+    warning = "; their texts differ in some words, so compare them before you take one away"
+    assert found.causes[0].repair == f"keep one of these 9 files: {logs}{warning if differ else ''}"
 
 
 def test_copies_above_a_file_that_differs_in_a_word_are_named(tmp_path: Path) -> None:
@@ -308,6 +311,7 @@ def test_copies_above_a_file_that_differs_in_a_word_are_named(tmp_path: Path) ->
     assert again == f"workbench index {tmp_path / 'notes'} --index {tmp_path / 'index'}"
     assert [one.name for one in (tmp_path / "notes" / "memory").iterdir()] == ["week-9.md"]
     assert "8 files found by this question have nearly the same words" in found.causes[0].evidence
+    assert "Their texts differ in some words" in found.causes[0].evidence
 
 
 def test_an_unknown_file_names_the_folder_that_is_searched_and_only_a_near_name(tmp_path: Path) -> None:
