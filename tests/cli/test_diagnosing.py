@@ -144,37 +144,57 @@ def test_a_release_without_a_setting_that_helps_says_so(run: Run, tmp_path: Path
     )
 
 
-@pytest.mark.parametrize(
-    ("typed", "folder"),
-    [
-        ("home/plan.md", "."),
-        ("sub/plan.md", "work"),
-        ("bees.md", "work/other"),
-        ("{root}/home/plan.md", "home"),
-        ("../other/bees.md", "work/other"),
-    ],
-)
-def test_a_file_outside_the_searched_folder_is_named_with_the_folder_that_has_it(
-    run: Run, tmp_path: Path, typed: str, folder: str
+OUTSIDE = [
+    ("home/plan.md", "home/plan.md", "home"),
+    ("sub/plan.md", "work/sub/plan.md", "work/sub"),
+    ("bees.md", "work/other/bees.md", "work/other"),
+    ("{root}/home/plan.md", "home/plan.md", "home"),
+    ("../other/bees.md", "work/other/bees.md", "work/other"),
+    ("../hive.md", "work/hive.md", "work/hive.md"),  # its folder has the memory in it
+]
+
+
+@pytest.mark.parametrize(("typed", "lies", "extra"), OUTSIDE)
+def test_a_file_outside_the_searched_folder_is_named_with_the_command_that_reads_it(
+    run: Run, tmp_path: Path, typed: str, lies: str, extra: str
 ) -> None:
-    searched, there = tmp_path / "work" / "notes", tmp_path / folder
-    for name in ("home/plan.md", "work/notes/tea.md", "work/sub/plan.md", "work/other/bees.md"):
+    searched = tmp_path / "work" / "notes"
+    where = ("-m", str(searched), "--index", str(tmp_path / "index"))
+    for name in {"work/notes/tea.md", "work/more/tea.md", "home/other.md", *(lies for _, lies, _ in OUTSIDE)}:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("# Plan\n\nWe drink tea at nine.\n", encoding="utf-8")
-    where = ("-m", str(searched), "--index", str(tmp_path / "index"))
-    assert run("index", *where[1:]).code == 0
+    more, file = (tmp_path / "work/more").resolve(), (tmp_path / lies).resolve()
     target = typed.format(root=tmp_path)
-    file = there.resolve() / Path(target).name if target.startswith("..") else (there / target).resolve()
+    assert run("index", *where[1:], "--extra", more).code == 0
     outcome = run("diagnose", "tea at nine", "-t", target, *where)
     assert (outcome.code, outcome.out) == (2, "")
-    first, remedy, other = outcome.err.strip().split("\n")
-    assert first == f"{file} is there, but outside the folder that is searched, {searched}."
-    options = remedy.strip().removeprefix("Search the folder that has it: ")
-    assert options == f"-m {there.resolve()} --target {file.relative_to(there.resolve())}"
-    command = other.strip().removeprefix("Or read it with the others: workbench index ")
+    first, remedy = outcome.err.strip().split("\n")
+    assert first == f"{file} is there, but its folder is not part of this memory, {searched}."
+    told = " ".join(run("explain", "tea at nine", "-t", target, *where).out.split())
+    assert " ".join(outcome.err.split()) in told
+    command = remedy.strip().removeprefix("Read it with the others: workbench index ")
+    assert command.endswith(f"--extra {more} --extra {(tmp_path / extra).resolve()}")
     assert run("index", *shlex.split(command)).code == 0
     with wb.open_index(searched, index_path=tmp_path / "index") as index:
-        assert any(path.startswith("../") and path.endswith(file.name) for path in index.paths())
+        path = next(one for one in index.paths() if (searched / one).resolve() == file)
+        assert "../more/tea.md" in index.paths()
+    for spelled in (path, str(file)):
+        assert f"\n{path}:1-" in run("explain", "tea at nine", "-t", spelled, *where).out
+
+
+def test_another_memory_is_named_only_if_it_has_an_index(run: Run, tmp_path: Path) -> None:
+    for name in ("notes/tea.md", "other/deep/bees.md"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text("# Bees\n\nBees drink at nine.\n", encoding="utf-8")
+    assert run("index", tmp_path / "notes").code == 0
+    asked = ("diagnose", "bees at nine", "-t", "../other/deep/bees.md", "-m", tmp_path / "notes")
+    assert "-m" not in run(*asked).err
+    assert run("index", tmp_path / "other").code == 0
+    options = run(*asked).err.partition("or search the memory that has it: ")[2].strip()
+    assert options == f"-m {(tmp_path / 'other').resolve()} --target deep/bees.md"
+    assert run("diagnose", "bees at nine", *shlex.split(options)).err.startswith(
+        "deep/bees.md is already the first"
+    )
 
 
 def test_the_exit_code_says_whether_the_first_repair_was_tried_and_works(run: Run, tmp_path: Path) -> None:

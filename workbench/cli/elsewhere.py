@@ -3,64 +3,97 @@
 from __future__ import annotations
 
 import os
-import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from shlex import quote
 
 from workbench.errors import InputError
 from workbench.memory.choices import extra_paths_of
-from workbench.memory.files import SUFFIX
+from workbench.memory.files import SUFFIX, location_in_extra
 from workbench.memory.index import MemoryIndex, OpenIndex
+from workbench.memory.index_files import default_index_path
 
 LEVELS = 2
 """So many folders above the searched one may be the one that was meant."""
 
 
-def check_inside(target: str, memory: str, index: OpenIndex) -> None:
-    """Raises InputError for a file that is there, but outside the folder `memory`, which is searched.
+def path_in(index: OpenIndex, memory: str, target: str) -> str:
+    """The index's path of the file `target`, which may be typed as it lies on disk beside `memory`."""
+    root = Path(memory)
+    if not root.is_dir() or _is_in(root, root / target) or index.rows_of(target).size:
+        return target
+    typed = _beside(root, Path(os.path.abspath(target)))
+    return typed if index.rows_of(typed).size else target
+
+
+def outside(target: str, memory: str, index: OpenIndex) -> InputError | None:
+    """What is said of a file that is there, but not in the searched folder `memory`; None for others.
 
     Looked at are the folders above it and beside it, and the path as it was typed.
     """
     root = Path(memory)
     if not root.is_dir() or _is_in(root, root / target) or index.rows_of(target).size:
-        return
-    for folder, file in _places(root, target):
-        if not file.is_file() or _is_in(root, file):
-            continue
-        raise InputError(
-            f"{file} is there, but outside the folder that is searched, {root}.",
-            _remedy(folder, file, root, index),
-        )
+        return None
+    for file in _places(root, target):
+        if file.is_file() and not _is_in(root, file):
+            known = _beside(root, file)
+            if index.rows_of(known).size:
+                return InputError(
+                    f"The index has no {target}, but {known}.", f"Ask for it: --target {quote(known)}"
+                )
+            extra = _extra(root, index)
+            if location_in_extra(root, file, extra) is not None:
+                problem = f"{file} is there, and not in the index of {root}, which is to read its folder."
+            else:
+                problem = f"{file} is there, but its folder is not part of this memory, {root}."
+            return InputError(problem, _remedy(file, root, index, extra))
+    return None
 
 
-def _remedy(folder: Path, file: Path, root: Path, index: OpenIndex) -> str:
-    """The folder to search instead, and the command that reads a note with those of the searched one."""
-    found = [
-        f"Search the folder that has it: -m {shlex.quote(str(folder))} "
-        f"--target {shlex.quote(str(file.relative_to(folder)))}"
-    ]
-    if file.suffix == SUFFIX and isinstance(index, MemoryIndex):
-        known = extra_paths_of(root, Path(index.store.name))
-        extra = " ".join(f"--extra {shlex.quote(one)}" for one in (*known, str(file)))
-        found.append(f"read it with the others: workbench index {index.command_options} {extra}")
-    return "\n  Or ".join(found)
+def _remedy(file: Path, root: Path, index: OpenIndex, known: Sequence[str]) -> str:
+    """The command that reads the file's folder with the memory, and the memory that has it already."""
+    if file.suffix != SUFFIX:
+        return f"No {file.suffix or 'such'} file is read beside a memory: convert it to Markdown ({SUFFIX})."
+    ways = []
+    if isinstance(index, MemoryIndex):
+        # A folder with the memory in it would bring all that lies around the memory, too.
+        more = file if root.resolve().is_relative_to(file.parent) else file.parent
+        listed = location_in_extra(root, file, known) is not None
+        extra = [*known, *([] if listed else [str(more)])]
+        every = " ".join(f"--extra {quote(one)}" for one in extra)
+        ways.append(f"Read it with the others: workbench index {index.command_options} {every}")
+    for folder in file.parents:
+        if default_index_path(folder).exists():
+            inside = f"-m {quote(str(folder))} --target {quote(file.relative_to(folder).as_posix())}"
+            ways.append(f"{'or s' if ways else 'S'}earch the memory that has it: {inside}")
+            break
+    return (
+        "\n  ".join(ways) or f"Index its folder, and search that: workbench index {quote(str(file.parent))}"
+    )
+
+
+def _extra(root: Path, index: OpenIndex) -> Sequence[str]:
+    """The files and folders that the index reads beside the memory."""
+    return extra_paths_of(root, Path(index.store.name)) if isinstance(index, MemoryIndex) else ()
+
+
+def _beside(root: Path, file: Path) -> str:
+    """A file's path from the memory's folder, as an index names a file of --extra."""
+    return Path(os.path.relpath(file, root.resolve())).as_posix()
 
 
 def _is_in(root: Path, file: Path) -> bool:
     return root.resolve() in file.resolve().parents and file.exists()
 
 
-def _places(root: Path, target: str) -> Iterator[tuple[Path, Path]]:
-    """Folders that may have been meant, each with the file in it."""
+def _places(root: Path, target: str) -> Iterator[Path]:
+    """Where the file may lie that was meant."""
     if not {".."}.isdisjoint(Path(target).parts):  # as a path beside the memory is written
-        beside = Path(os.path.normpath(root.resolve() / target))
-        yield beside.parent, beside
+        yield Path(os.path.normpath(root.resolve() / target))
     elif not Path(target).is_absolute():
         above = root.resolve().parents
-        for folder in (*above[:LEVELS], *_folders(above[0])):
-            yield folder, folder / target
-    typed = Path(os.path.abspath(target))
-    yield typed.parent, typed
+        yield from (folder / target for folder in (*above[:LEVELS], *_folders(above[0])))
+    yield Path(os.path.abspath(target))
 
 
 def _folders(folder: Path) -> list[Path]:

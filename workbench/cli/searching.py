@@ -130,6 +130,7 @@ def explain(
     case: CaseOut = None,
 ) -> None:
     """Explain why a file is in the answer or not. Exit code 1 if it is not."""
+    from workbench.cli.elsewhere import outside, path_in
     from workbench.records import Fate
     from workbench.retrieval import explain as explaining
     from workbench.retrieval import pipeline
@@ -138,6 +139,7 @@ def explain(
     searched = check_question(question), changes.pipeline(where.system(system))
     path = where.relative(target)
     with where.opened(searched[1], about=path) as opened, opened.snapshot():
+        path = path_in(opened, where.memory, path)
         trace = pipeline.search(*searched, opened)
         explanation = explaining.explain(trace, opened, path)
         if has_feature("doctor"):
@@ -149,6 +151,7 @@ def explain(
             for remark in remarks_on_file(opened, path, without=said):
                 print_error(remark)
         paths = () if explanation.verdicts or explanation.unread else opened.paths()
+        beside = outside(path, where.memory, opened) if paths else None
         if explanation.verdicts and explanation.fate is not Fate.RETURNED:
             remark_on_question(trace, searched[1], opened, explanation.target)
         if case is not None:
@@ -156,7 +159,9 @@ def explain(
 
             save_trace(case, trace, opened, explanation.target)
     print_output(explanation, as_json, details)
-    if paths and not as_json:
+    if beside is not None and not as_json:
+        print_output(str(beside))
+    elif paths and not as_json:
         from workbench.measure.questions import nearest
 
         if near := nearest(explanation.target, paths):

@@ -72,7 +72,7 @@ def diagnose(
     """
     from dataclasses import replace
 
-    from workbench.cli.elsewhere import check_inside
+    from workbench.cli.elsewhere import outside, path_in
     from workbench_plugins.diagnose import diagnosis
 
     if (target is None) == (unwanted is None):
@@ -87,8 +87,9 @@ def diagnose(
     with where.opened(pipeline) as opened:
         trials = diagnosis.Trials(rechunk, configured_name(name))
         ask = diagnosis.diagnose if unwanted is None else diagnosis.diagnose_unwanted
-        path = where.relative(target or unwanted or "")
-        check_inside(path, where.memory, opened)
+        path = path_in(opened, where.memory, where.relative(target or unwanted or ""))
+        if (refused := outside(path, where.memory, opened)) is not None:
+            raise refused
         found = ask(question, pipeline, opened, path, questions=questions, trials=trials)
         if case is not None:
             from workbench_plugins.cases.commands import save_diagnosis
