@@ -13,7 +13,7 @@ import re
 import shlex
 import tempfile
 import unicodedata
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import shorten
@@ -216,6 +216,42 @@ READINGS = (
     Reading("several words written as one name", "write the words apart, too", _parted),
 )
 
+DIGITS = str.maketrans("olisb", "01158")
+"""The digits that a scan has in place of letters that look like them."""
+BETWEEN_LETTERS = re.compile(r"[^\W\d_]\d+[^\W\d_]")
+
+
+def _scanned(text: str, words: Iterable[str]) -> list[Reading]:
+    """The reading of a scan that has digits inside its words; none if it hides no word of the question.
+
+    It changes words of the question alone, since the digits of `h264` and `5km` are meant. A digit stands
+    between two letters in one of them at least: `5am` alone is a time, and not a name.
+    """
+    asked = {word.translate(DIGITS): word for word in words if word.isalpha()}
+    meant = {
+        token: _in_case(asked[alike], token)
+        for token in dict.fromkeys(re.findall(r"\w+", text))
+        if re.search(r"[^\W\d_]", token) and not token.isalpha()
+        if (alike := token.lower().translate(DIGITS)) in asked
+    }
+    example = next(filter(BETWEEN_LETTERS.search, meant), "")
+    if not example:
+        return []
+    changes = "; ".join(rf"s/\b{token}\b/{word}/g" for token, word in meant.items())
+    return [
+        Reading(
+            f"digits inside its words, such as “{example}” for “{meant[example]}”",
+            "write the words with letters",
+            lambda other: re.sub(r"\w+", lambda match: meant.get(match[0], match[0]), other),
+            f"perl -CSD -Mutf8 -i.old -pe '{changes}' FILE",
+        )
+    ]
+
+
+def _in_case(word: str, like: str) -> str:
+    """A word with capitals where another one has them: at its beginning, or everywhere."""
+    return word.upper() if like.isupper() else word.capitalize() if like[0].isupper() else word
+
 
 def causes_in_note(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     """What is in the note or hides in it, the surest first."""
@@ -253,14 +289,15 @@ def _hidden_words(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     asked = {one.lower(): _words(one) for one in content_words(unicode_words(runs.question))}
     missing = _missing(asked, text)
     found: list[Cause] = []
-    for one in READINGS if text and missing else ():
+    readings = [*READINGS, *_scanned(text, missing)]
+    for one in readings if text and missing else ():
         if one.meant(text) != text and (back := missing.keys() - _missing(missing, one.meant(text)).keys()):
             found.append(_hidden(runs, index, goal, [one], back))
             yield found[-1]
             asked = {word: parts for word, parts in asked.items() if word not in back}
     hidden = _missing(asked, text)
     if text and hidden and not any(one.verified for one in found):
-        several = _together(text, hidden)
+        several = _together(readings, text, hidden)
         if several:
             back = missing.keys() - _missing(missing, _as_meant(several, text)).keys()
             yield _hidden(runs, index, goal, several, back)
@@ -279,13 +316,13 @@ def _as_meant(readings: Sequence[Reading], text: str) -> str:
     return text
 
 
-def _together(text: str, hidden: Mapping[str, set[str]]) -> list[Reading]:
+def _together(readings: Sequence[Reading], text: str, hidden: Mapping[str, set[str]]) -> list[Reading]:
     """The fewest readings that together bring back hidden words, found by leaving out one after the other."""
-    found = list(READINGS)
+    found = list(readings)
     left = _missing(hidden, _as_meant(found, text)).keys()
     if left == hidden.keys():
         return []
-    for one in READINGS:
+    for one in readings:
         fewer = [other for other in found if other is not one]
         found = fewer if _missing(hidden, _as_meant(fewer, text)).keys() <= left else found
     return found

@@ -265,6 +265,37 @@ def test_a_mail_and_letters_that_look_alike_are_named(tmp_path: Path, text: str,
     assert words in found.headline
 
 
+def test_digits_inside_words_are_named_and_only_words_of_the_question_are_mended(
+    tmp_path: Path, run: Run
+) -> None:
+    """The digits that are meant, as in `h264` and `5km`, stay as they are."""
+    rest = "Under 5tair5, 10am, 5km, h264, k8s, mp3, 2fa, y0u.\n"
+    found = diagnosed(tmp_path, f"# Bi1ge pump5\n\n{rest}")
+    first = found.causes[0]
+    assert "pumps.md has digits inside its words, such as “Bi1ge” for “Bilge”, and so" in first.description
+    assert first.description.endswith("of the question: bilge, pumps, stairs")
+    assert first.verified
+    mend, index = first.repair.split(" && ")
+    subprocess.run(mend, shell=True, check=True, cwd=tmp_path)
+    note = tmp_path / "notes/memory/pumps.md"
+    assert note.read_text("utf-8") == f"# Bilge pumps\n\n{rest.replace('5tair5', 'stairs')}"
+    assert Path(f"{note}.old").read_text("utf-8") == f"# Bi1ge pump5\n\n{rest}"
+    assert run(*shlex.split(index)[1:]).code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("Call at 5am, 8in of it, page5.", "Sam bin pages"),
+        ("With h264, k8s, mp3 and 2fa.", "kubernetes"),
+        ("In 10 or 50 or 15.", "lo so is ls"),
+    ],
+)
+def test_digits_that_are_meant_hide_no_word(tmp_path: Path, text: str, question: str) -> None:
+    found = diagnosed(tmp_path, f"# Stores\n\n{text}\n", question)
+    assert not any("digits inside" in one.description for one in found.causes)
+
+
 @pytest.mark.parametrize("differ", [True, False])
 def test_copies_that_crowd_the_answer_are_named(tmp_path: Path, differ: bool) -> None:
     line = "The bilge pumps below the stairs were oiled, dried and painted by two of the crew on day"
