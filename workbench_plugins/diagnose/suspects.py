@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import CodeType
 
 import numpy as np
 
@@ -216,7 +217,11 @@ def _joined(trace: Trace) -> set[str] | None:
 
 def is_own(stage: object) -> bool:
     """Whether a stage is neither of the workbench nor of a feature of it."""
-    return type(stage).__module__.partition(".")[0] not in ("workbench", "workbench_plugins")
+    return _is_own_module(type(stage).__module__)
+
+
+def _is_own_module(name: str) -> bool:
+    return name.partition(".")[0] not in ("workbench", "workbench_plugins")
 
 
 def drops_all(traces: Sequence[Trace]) -> float | None:
@@ -257,14 +262,31 @@ def _range(low: float, high: float) -> str:
     return f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
 
 
+COMPUTING = ("formula", "contributions", "part", "together", "thresholds", "rows", "query", "words", "run")
+"""The methods in which stages of all kinds compute, the one that decides about the others first."""
+
+
 def place_of(stage: Stage) -> str:
-    """The file and the line of a stage of one's own; empty for one of the workbench's, and if unknown."""
+    """The file of a stage of one's own, and the line in which it computes, or else that of its class.
+
+    It is empty for a stage of the workbench's, and for one whose source is not at hand.
+    """
+    kind = type(stage)
+    methods = [getattr(kind, name, None) for name in COMPUTING]
+    own = [one for one in methods if inspect.isfunction(one) and _is_own_module(one.__module__)]
     try:
-        kind = type(stage)
-        line = inspect.getsourcelines(kind)[1]
-        return f"{Path(inspect.getfile(kind)).name}:{line}" if is_own(stage) else ""
-    except (OSError, TypeError):  # its source is not at hand
+        file, line = inspect.getfile(kind), inspect.getsourcelines(kind)[1]
+    except (OSError, TypeError):
         return ""
+    if own:
+        file, line = own[0].__code__.co_filename, _first_line(own[0].__code__)
+    return f"{Path(file).name}:{line}" if is_own(stage) else ""
+
+
+def _first_line(code: CodeType) -> int:
+    """The first line of what a function does, which is below its name and its docstring."""
+    lines = [line for *_, line in code.co_lines() if line is not None and line > code.co_firstlineno]
+    return min(lines, default=code.co_firstlineno)
 
 
 def _unsorted(trace: Trace) -> Iterator[str]:

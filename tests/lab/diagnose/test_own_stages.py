@@ -17,11 +17,13 @@ from workbench.records import Clause, Fate, Hits, Leg, Query, Stage, Trace
 from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage
 from workbench.retrieval.cutoff import Limit, Order
 from workbench.retrieval.explain import explain
+from workbench.retrieval.fusion import Weighted
 from workbench.retrieval.legs import LegStage, with_leg
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.scoring import Cosine
 from workbench.systems.catalogue import system
 from workbench_plugins.diagnose.diagnosis import diagnose
+from workbench_plugins.diagnose.suspects import place_of
 
 NOTES = {
     "memory/tea/pot.md": "# Pot\nThe tea pot .\n",
@@ -181,6 +183,37 @@ def test_a_floor_that_does_not_drop_the_file_is_not_named_alone_for_a_turned_sco
     assert "upside down" in found.headline
     assert found.fixes[0].verified
     assert isinstance(found.fixes[0].pipeline["vector_score"], Cosine)
+
+
+@dataclass(frozen=True)
+class Upwards(Weighted):
+    """Reciprocal rank fusion with the wrong sign."""
+
+    description: ClassVar[str] = "score = sum of 1 / (61 - rank)"
+
+    def part(self, of: Numbers, leg: str) -> Any:
+        """The part of one leg."""
+        return self.weight(of, leg) / (61 - of[f"{leg}_rank"])
+
+
+@dataclass(frozen=True)
+class Renamed(Order):
+    description: ClassVar[str] = "an order under another name"
+
+
+@pytest.mark.parametrize(
+    ("stage", "line"),
+    [
+        (Upwards(), "        return self.weight(of, leg) / (61 - of"),
+        (Newest(), "        return of.constant(1) - of"),
+        (Backwards(), "        return trace.with_changes(order=trace.order[::-1])"),
+        (Renamed(), "@dataclass(frozen=True)"),
+    ],
+)
+def test_its_place_is_the_line_that_computes_or_else_its_class(stage: Stage, line: str) -> None:
+    name, number = place_of(stage).split(":")
+    assert name == Path(__file__).name
+    assert Path(__file__).read_text(encoding="utf-8").splitlines()[int(number) - 1].startswith(line)
 
 
 @dataclass(frozen=True)
