@@ -151,6 +151,13 @@ class Registry(Mapping[str, Thing]):
         load_extensions()
         return tuple(self._added)
 
+    @property
+    def of_this_process(self) -> tuple[str, ...]:
+        """The names that no installed package has registered, so that a new process does not know them."""
+        load_extensions()
+        installed = {name for registry, name in _extensions.installed if registry is self}
+        return tuple(name for name in self._added if name not in installed)
+
     def named(self, name: str) -> Thing:
         """The thing of that name. Raises InputError for an unknown name, and suggests the nearest ones."""
         if name not in self:
@@ -224,12 +231,16 @@ def all_or_nothing() -> Iterator[None]:
 
 
 class Extensions:
-    """The installed extensions: loaded once, with a problem for each one that does not load."""
+    """The installed extensions: loaded once, with a problem for each one that does not load.
+
+    `added` is all that was registered, in its order, and `installed` what the extensions registered of it.
+    """
 
     def __init__(self) -> None:
         self.lock = RLock()
         self._begun = False
         self.added: list[tuple[Registry[Any], str]] = []
+        self.installed: list[tuple[Registry[Any], str]] = []
         self.problems: list[str] = []
 
     def load(self) -> None:
@@ -242,6 +253,7 @@ class Extensions:
                 self._load(one)
 
     def _load(self, one: EntryPoint) -> None:
+        before = len(self.added)
         try:
             with all_or_nothing():
                 loaded = one.load()
@@ -254,6 +266,7 @@ class Extensions:
             )
             self.problems.append(problem)
             warnings.warn(problem, ExtensionWarning, stacklevel=2)
+        self.installed += self.added[before:]
 
 
 def _package(one: EntryPoint) -> str:

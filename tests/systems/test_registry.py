@@ -63,6 +63,7 @@ def test_a_registered_system_is_listed_last_found_and_run(run: Run, toy: MemoryI
     assert list(SYSTEMS) == [*before, "mine"]
     assert len(SYSTEMS) == len(before) + 1
     assert wb.system("mine") is MINE
+    assert SYSTEMS.of_this_process == ("mine",)
     assert len(wb.search("rooibos tea bike", wb.system("mine"), toy).results) <= 2
     assert [one["name"] for one in run("systems", "--json").json()] == [*before, *ON_A_SERVER, "mine"]
     assert "mine" in QuestionExplorer(toy, "rooibos tea", link=False).options["left"]
@@ -148,6 +149,7 @@ def test_every_name_of_the_workbench_could_be_registered() -> None:
 def test_an_installed_package_adds_its_system(install: Install, run: Run, source: str) -> None:
     install("theirs", source, "" if source.endswith("add()\n") else ":add")
     assert wb.system("theirs").name == "theirs"
+    assert SYSTEMS.of_this_process == ()
     assert "theirs" in [one["name"] for one in run("systems", "--json").json()]
 
 

@@ -22,7 +22,7 @@ from workbench.records import KEPT, Stage, Trace
 from workbench.retrieval.columns import parameters
 from workbench.retrieval.cutoff import Limit
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.systems.catalogue import SYSTEMS, system
+from workbench.systems.catalogue import ON_A_SERVER, SYSTEMS, system
 from workbench.systems.history import where_is
 from workbench_plugins.diagnose.causes import DEEPEST, Price, Prices, Repair, combined, moved_to
 from workbench_plugins.diagnose.keys import is_of_file, keys_of, pasted_works, to_paste
@@ -35,7 +35,7 @@ from workbench_plugins.diagnose.parameters import (
     setting_text,
     settings_between,
 )
-from workbench_plugins.diagnose.stage_settings import short_settings, typed_settings
+from workbench_plugins.diagnose.stage_settings import lasting_systems, short_settings, typed_settings
 from workbench_plugins.diagnose.stages_as_code import code_of_stages
 
 if TYPE_CHECKING:
@@ -139,8 +139,8 @@ class Fix:
         if self.settings:
             return " ".join(f"--set {one}" for one in self.settings)
         same = (self.pipeline.stages, self.pipeline.layout)
-        name = next((name for name, one in SYSTEMS.items() if (one.stages, one.layout) == same), None)
-        return None if name is None else f"--system {name}"
+        known = (one.name for one in lasting_systems() if (one.stages, one.layout) == same)
+        return next((f"--system {name}" for name in known), None)
 
     @property
     def in_words(self) -> str:
@@ -468,12 +468,12 @@ def moved(one: Trace, other: Trace, goal: Goal) -> tuple[tuple[str, ...], tuple[
 
 def named(name: str) -> Pipeline | None:
     """The system of a name, also from a file of settings; None for one that a new process does not know."""
+    if name.partition("@")[0] in (*SYSTEMS.of_this_process, *ON_A_SERVER.of_this_process):
+        return None
     try:
-        known = system(name)
+        return system(name)
     except InputError:
         return None
-    here_alone = any(type(stage).__module__ == "__main__" for stage in known.stages)
-    return None if here_alone else known
 
 
 def lines_of(pipeline: Pipeline, file: str = "") -> list[str]:

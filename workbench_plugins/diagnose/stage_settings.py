@@ -80,6 +80,12 @@ def content_of(pipeline: Pipeline, slot: str) -> Stage | Layout | None:
     return next((stage for stage in pipeline.stages if stage.slot == slot), None)
 
 
+def lasting_systems() -> list[Pipeline]:
+    """The systems that a command knows, too: all but those that this process alone has registered."""
+    passing = SYSTEMS.of_this_process
+    return [one for name, one in SYSTEMS.items() if name not in passing]
+
+
 def typed_settings(one: Pipeline, other: Pipeline) -> tuple[str, ...]:
     """The settings that turn `one` into `other`, as `--set` takes them; empty if settings cannot."""
     found = settings_between(one, other)
@@ -136,6 +142,6 @@ def _stage_of_system(pipeline: Pipeline, slot: str, content: Stage | Layout | No
     """
     if content is None:
         return [f"{slot}={NONE}"]
-    having = [one for one in SYSTEMS.values() if content_of(one, slot) == content]
+    having = [one for one in lasting_systems() if content_of(one, slot) == content]
     having.sort(key=lambda one: (one.source.repository != pipeline.source.repository, len(one.name)))
     return [f"{slot}={one.name}" for one in having[:1]]

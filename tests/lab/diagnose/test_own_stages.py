@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+import workbench as wb
 from tests import world
 from workbench.contracts import Context
 from workbench.memory.index import MemoryIndex
@@ -23,6 +24,7 @@ from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.scoring import Cosine
 from workbench.systems.catalogue import system
 from workbench_plugins.diagnose.diagnosis import diagnose
+from workbench_plugins.diagnose.stage_settings import typed_settings
 from workbench_plugins.diagnose.suspects import place_of
 
 NOTES = {
@@ -214,6 +216,27 @@ def test_its_place_is_the_line_that_computes_or_else_its_class(stage: Stage, lin
     name, number = place_of(stage).split(":")
     assert name == Path(__file__).name
     assert Path(__file__).read_text(encoding="utf-8").splitlines()[int(number) - 1].startswith(line)
+
+
+def test_a_system_that_a_program_registers_is_no_system_of_a_command(
+    index: MemoryIndex, nothing_registered: None
+) -> None:
+    own = replace(BASE, name="upwards").with_stage(Upwards()).asking(limit=1)
+    wb.register(own)
+    (lost,) = search("the tea pot", BASE.asking(limit=1), index).paths()
+    found = diagnose("the tea pot", wb.system("upwards"), index, lost)
+    assert found.causes[0].where == ("fusion",)
+    assert "--set" not in found.text
+    made: dict[str, Pipeline] = {}
+    exec(compile(found.fixes[0].as_python, "fix", "exec"), made)
+    assert search("the tea pot", made["pipeline"], index).paths() == [lost]
+    assert "wb.system" not in found.fixes[0].as_python
+
+
+def test_a_stage_of_a_system_that_a_program_registers_is_no_setting(nothing_registered: None) -> None:
+    own = replace(BASE, name="upwards").with_stage(Upwards())
+    wb.register(own)
+    assert typed_settings(BASE, own) == ()
 
 
 @dataclass(frozen=True)
