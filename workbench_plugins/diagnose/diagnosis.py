@@ -185,11 +185,19 @@ class Diagnosis(Tabular):
     @property
     def repaired(self) -> bool:
         """Whether the repair that is printed first has been run, and gave the wanted answer."""
-        cause = _cause_to_mend(self)
-        if cause is not None and self._cut is None:
-            return cause.verified
-        first = self._cut or (_fix_to_try(self) if self.fixes else None)
-        return first is not None and first.verified and not self._in_vain
+        first, mend = self._first_fix, _cause_to_mend(self)
+        if first is None:
+            return mend is not None and mend.verified
+        return first.verified and not self._in_vain
+
+    @property
+    def _first_fix(self) -> Fix | None:
+        """The fix that is printed first; None where the repair of a cause is, and where there is none."""
+        if self._cut is not None:
+            return self._cut
+        if self._in_vain or _cause_to_mend(self) is not None or not self.fixes:
+            return None
+        return _fix_to_try(self)
 
     @property
     def _cut(self) -> Fix | None:
@@ -220,7 +228,9 @@ class Diagnosis(Tabular):
         caution = self.trace.caution  # unknown ids are the first cause
         note = [Note(f"Note: {caution.note.remark}", caution.note.reason)] if caution else []
         answer = [Block(self.headline, style="bold"), *_lines([*parts, *found])]
-        return [*answer, *note, *self.details()]
+        first = self._first_fix
+        code = [] if first is None or not _only_python(self, first) else [_code(self, first)]
+        return [*answer, *code, *note, *self.details()]
 
     @property
     def _some(self) -> list[tuple[Sequence[object], str]]:
@@ -769,7 +779,7 @@ def _settings(diagnosis: Diagnosis) -> list[Part]:
             typed = f"In {diagnosis.pipeline.name}: {fix.in_words}"
         parts += _lines([f"{number}. {typed or 'As Python:'}"])
         if not typed:
-            parts.append(Code(f"{fix.as_python}\n\n{diagnosis.search}".strip()))
+            parts.append(_code(diagnosis, fix))
         elif fix.paste is not None:
             parts += _lines([f"   {json.dumps(fix.paste)}"])
     more = [diagnosis.chunking, *([diagnosis.settings_text] if diagnosis.settings_text else [])]
@@ -788,6 +798,17 @@ def _first_way(diagnosis: Diagnosis, fix: Fix) -> str:
     """The one line that says a fix: what to paste, or else what to put in which place."""
     if fix.paste is not None:
         return json.dumps(fix.paste)
-    shown = "" if diagnosis.command else ", shown with details=True"
-    python = f" (its Python is in the details{shown})" if fix.runs_alone else ""
+    python = ": the Python below" if _only_python(diagnosis, fix) else ""
     return _typed(diagnosis, fix) or f"{fix.in_words}{python}"
+
+
+def _only_python(diagnosis: Diagnosis, fix: Fix) -> bool:
+    """Whether Python that runs alone is the one form of a fix that can be pasted."""
+    return fix.runs_alone and fix.paste is None and not _typed(diagnosis, fix)
+
+
+def _code(diagnosis: Diagnosis, fix: Fix) -> Code:
+    """Python that makes a fix, and asks the question again."""
+    made = fix.as_python
+    asks = [line for line in diagnosis.search.splitlines() if line not in made.splitlines()]
+    return Code("\n".join([made, "", *asks]).strip())

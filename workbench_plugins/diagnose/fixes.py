@@ -395,7 +395,7 @@ def verified(fix: Fix, runs: Reruns, goal: Goal, index: Index, file: str = "") -
         paste=paste if works else None,
         settings=settings,
         begins=tuple(begins),
-        whole="" if begins else code_of_stages(fix.pipeline),
+        whole="" if begins else "\n".join(lines_of(fix.pipeline)) or code_of_stages(fix.pipeline),
     )
 
 
