@@ -246,8 +246,11 @@ def scales_apart(trace: Trace, slot: str) -> str:
     fusion = next((one for one in trace.stages if isinstance(one, Fusion)), None)
     if fusion is None or not all(f"{leg}_rank" in trace.columns for leg in fusion.legs):
         return ""  # a part without a rank is no leg's
-    parts = zip(fusion.legs, fusion.contributions(Columns(trace.columns)), strict=True)
-    known = {leg: values[~np.isnan(values)] for leg, values in parts}
+    try:
+        parts = fusion.contributions(Columns(trace.columns))
+    except NotImplementedError:  # a fusion of one's own may have a formula without parts
+        return ""
+    known = {leg: part[~np.isnan(part)] for leg, part in zip(fusion.legs, parts, strict=True)}
     ends = {leg: (float(values.min()), float(values.max())) for leg, values in known.items() if values.size}
     large = max(ends, key=lambda leg: ends[leg][0], default="")
     small = min(ends, key=lambda leg: ends[leg][1], default="")

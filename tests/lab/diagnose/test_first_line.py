@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import pytest
 
+from workbench.retrieval.columns import Numbers
+from workbench.retrieval.fusion import Fusion
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import search
 from workbench.systems.catalogue import SYSTEMS
@@ -65,3 +70,18 @@ def test_scores_on_two_scales_are_told_with_their_ranges(
 def test_ranks_and_scaled_scores_are_not_told_as_two_scales(kept: CachedIndex, name: str) -> None:
     trace = search("bread without wheat", SYSTEMS[name], kept)
     assert not any(scales_apart(trace, stage.slot) for stage in trace.stages)
+
+
+@dataclass(frozen=True)
+class WithoutParts(Fusion):
+    """A fusion that computes its score at once."""
+
+    description = "score = keyword score + vector score"
+
+    def formula(self, of: Numbers) -> Any:
+        return of["keyword_score"] + of["vector_score"]
+
+
+def test_a_fusion_without_parts_is_told_without_scales(kept: CachedIndex) -> None:
+    trace = search("bread without wheat", SYSTEMS["llamaindex-simple"].with_stage(WithoutParts()), kept)
+    assert not scales_apart(trace, "fusion")
