@@ -103,9 +103,29 @@ class Fix:
         Its group, whether it undoes the first cause, whether it lets all candidates pass, whether nobody sets
         its parameter, answers lost, −answers won, files changed, distance.
         """
+        return *self._fitness, *self._cost
+
+    @property
+    def within_setting(self) -> tuple[float, ...]:
+        """What the fixes of one setting are ranked by: the value that most systems have precedes a price."""
+        return *self._fitness, not self.is_usual, *self._cost
+
+    @property
+    def _fitness(self) -> tuple[float, ...]:
+        return self.group, not self.undoes, self.lets_all, self.is_unusual
+
+    @property
+    def _cost(self) -> tuple[float, ...]:
         moves = len(self.gained) + len(self.lost)
-        cost = (self.price.losses, -self.price.wins, moves, self._distance)
-        return self.group, not self.undoes, self.lets_all, self.is_unusual, *cost
+        return self.price.losses, -self.price.wins, moves, self._distance
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether the fix is the choice that most known systems have made of a parameter."""
+        if self.change is not None or self.chunks is not None or not isinstance(self.value, str | bool):
+            return False
+        chosen = [value for _, value in _values(self.setting)]
+        return 2 * chosen.count(self.value) > len(chosen)
 
     @property
     def is_unusual(self) -> bool:
@@ -243,20 +263,25 @@ def _kind(fix: Fix) -> tuple[int, bool]:
     return fix.group, fix.is_unusual
 
 
-@cache
 def agreed(setting: str) -> bool:
     """Whether the systems of several repositories have a parameter, and all with one value.
 
     Such as the score of a leg that does not bring a chunk, and k1 of BM25: nobody sets these.
     """
+    found = _values(setting)
+    return len({repository for repository, _ in found}) > 1 and len({value for _, value in found}) == 1
+
+
+@cache
+def _values(setting: str) -> list[tuple[str, Value]]:
+    """The value of a parameter in each system that has it, with the system's repository before it."""
     slot, _, name = setting.partition(".")
-    found = [
+    return [
         (one.source.repository, parameters(stage)[name])
         for one in SYSTEMS.values()
         for stage in one.stages
         if stage.slot == slot and name in parameters(stage)
     ]
-    return len({repository for repository, _ in found}) > 1 and len({value for _, value in found}) == 1
 
 
 def _takes_away(fix: Fix) -> bool:
@@ -272,9 +297,9 @@ def _group(now: Pipeline, fixed: Pipeline, first: Collection[str]) -> int:
 def _ranked(fixes: Iterable[Fix]) -> list[Fix]:
     """The best fix of each setting, the one with the least collateral first."""
     best: dict[str, Fix] = {}
-    for one in sorted(fixes, key=lambda one: one.collateral):
+    for one in sorted(fixes, key=lambda one: one.within_setting):
         best.setdefault(one.setting, one)
-    return list(best.values())
+    return sorted(best.values(), key=lambda one: one.collateral)
 
 
 def _most_losses(best: Sequence[Fix], is_key: bool) -> float:

@@ -13,15 +13,17 @@ import pytest
 import workbench as wb
 from tests import world
 from workbench.contracts import Context
+from workbench.measure.questions import Question, QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.records import Clause, Fate, Hits, Leg, Query, Stage, Trace
 from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage
-from workbench.retrieval.cutoff import Limit, Order
+from workbench.retrieval.cutoff import Limit, MinScore, Order
 from workbench.retrieval.explain import explain
-from workbench.retrieval.fusion import Weighted
-from workbench.retrieval.legs import LegStage, with_leg
+from workbench.retrieval.fusion import Weighted, WeightedSum
+from workbench.retrieval.legs import KeywordLeg, LegStage, Union, VectorLeg, with_leg
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.retrieval.scoring import Cosine
+from workbench.retrieval.query import JoinedWords
+from workbench.retrieval.scoring import Cosine, MinMaxRank
 from workbench.systems.catalogue import system
 from workbench.terminal import text_of
 from workbench_plugins.diagnose.diagnosis import diagnose
@@ -241,6 +243,29 @@ def test_a_stage_of_a_system_that_a_program_registers_is_no_setting(nothing_regi
     own = replace(BASE, name="upwards").with_stage(Upwards())
     wb.register(own)
     assert typed_settings(BASE, own) == ()
+
+
+def test_the_value_that_most_systems_have_precedes_one_that_only_wins_more(tmp_path: Path) -> None:
+    """The order by the words alone finds one file more, and leaves the vectors out."""
+    notes = {
+        "memory/tea.md": "The tea .\n",
+        "memory/shop.md": "The shop has tea and a bike, and more tea in a cup for the hub .\n",
+        "memory/osei.md": "Osei has tea for the bike .\n",
+        "memory/lamp.md": "The lamp .\n",
+    }
+    legs = JoinedWords("OR") >> KeywordLeg() >> VectorLeg() >> Union() >> MinMaxRank() >> Cosine()
+    order = Order(by="vector_score") >> MinScore(0.01, of="score") >> Limit(1)
+    mine = Pipeline("mine", legs >> WeightedSum(0.5, 0.5) >> order, BASE.source)
+    labelled = QuestionSet(questions=(Question(question="tea lamp", target="memory/lamp.md"),))
+    with world.build(tmp_path, notes) as opened:
+        by_words, by_score = (mine.with_stage(Order(by=one)) for one in ("keyword_score", "score"))
+        assert search("tea lamp", by_words, opened).paths() == ["memory/lamp.md"]
+        assert search("tea lamp", by_score, opened).paths() != ["memory/lamp.md"]
+        for one in (by_words, by_score):
+            assert search("tea Osei", one, opened).paths() == ["memory/osei.md"]
+        found = diagnose("tea Osei", mine, opened, "memory/osei.md", questions=labelled)
+    assert found.causes[0].where == ("order",)
+    assert "Repair: order.by = score" in found.text
 
 
 @dataclass(frozen=True)
