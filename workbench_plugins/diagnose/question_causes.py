@@ -3,8 +3,9 @@
 The question is in another language than the notes; none of its words of content is in any note; it spells
 words otherwise than the notes; it is hidden in a longer text; something hides its words, as HTML does; it
 writes a date in a form that no note has; it writes a name short or in full, where the note has the other one
-(see `short_forms`), or a name or a quantity otherwise (see `written_otherwise`); or it has a form that a
-search reads as plain words (see `question_syntax`).
+(see `short_forms`), or a name or a quantity otherwise (see `written_otherwise`), or a word with other
+punctuation or capitals that a leg minds (see `misread_terms`); or it has a form that a search reads as plain
+words (see `question_syntax`).
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from workbench.safe_text import counted
 from workbench.stop_words import STOP_WORDS
 from workbench_plugins.diagnose.asked import Asked, cause_in_question, short
 from workbench_plugins.diagnose.causes import Cause
+from workbench_plugins.diagnose.misread_terms import misread_terms
 from workbench_plugins.diagnose.note_causes import READINGS
 from workbench_plugins.diagnose.question_syntax import syntax_causes
 from workbench_plugins.diagnose.short_forms import NUMBERS_IN_WORDS, short_form_causes, spelled_out
@@ -78,7 +80,7 @@ def question_causes(asked: Asked, near: Sequence[str] = ()) -> list[Cause]:
 
 def causes_of_form(asked: Asked, near: Sequence[str]) -> list[Cause]:
     """What the form of the question says by itself, the surest first."""
-    found = [*_hidden(asked), *_date(asked), *syntax_causes(asked, near)]
+    found = [*_hidden(asked), *_date(asked), *misread_terms(asked), *syntax_causes(asked, near)]
     found = found or [*short_form_causes(asked, near)] or [*written_otherwise(asked, near)]
     found = found or [*_disguised(asked)] or [*_language(asked)]
     return sorted(found, key=lambda one: not one.verified)

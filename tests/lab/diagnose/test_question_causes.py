@@ -18,6 +18,7 @@ from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import THREE_FIXES
 from workbench_plugins.diagnose.asked import Asked
 from workbench_plugins.diagnose.diagnosis import diagnose
+from workbench_plugins.diagnose.misread_terms import misread_terms
 from workbench_plugins.diagnose.question_causes import (
     MANY_WORDS,
     causes_of_form,
@@ -329,3 +330,21 @@ def test_other_endings_and_several_questions_are_found_by_trying(
     assert [one for one in other_words(asked, ["# Login"]) if told in one.description and one.verified]
     asked = Asked(question, SYSTEMS[THREE_FIXES.name], index, lambda _: False, deep=True)
     assert not other_words(asked, ["# Login"])
+
+
+def test_a_term_that_a_leg_misses_for_its_punctuation_or_capitals_is_a_cause(tmp_path: Path) -> None:
+    notes = {"memory/arms.md": "# Arms\nA replica Webley that does not fire.\n"}
+    notes |= {f"memory/{name}.md": f"# {name}\nShe keeps the {name} of the hall.\n" for name in "abcdefghij"}
+    question = "who keeps the webley?"
+    with world.build(tmp_path, notes) as index:
+        split = SYSTEMS["langchain-ensemble"]
+        cause = diagnose(question, split, index, "memory/arms.md").causes[0]
+        assert "takes “webley?” for another word than the note's “Webley”" in cause.description
+        assert "'who keeps the Webley'" in cause.repair
+        assert "memory/arms.md" not in search(question, split, index).paths()
+        assert "memory/arms.md" in search("who keeps the Webley", split, index).paths()
+        for name in (THREE_FIXES.name, "langchain-ensemble-preprocessed"):
+            asked = Asked(question, SYSTEMS[name], index, lambda _: True, deep=True, wanted="memory/arms.md")
+            assert not [*misread_terms(asked)]
+        asked = Asked(question, split, index, lambda _: False, deep=True, wanted="memory/arms.md")
+        assert not [*misread_terms(asked)]
