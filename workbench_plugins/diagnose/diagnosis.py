@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from workbench.contracts import Index
 from workbench.errors import InputError
@@ -57,7 +57,12 @@ from workbench_plugins.diagnose.outside import (
 )
 from workbench_plugins.diagnose.parameters import Aim, Goal, parameters_of
 from workbench_plugins.diagnose.pasted_command import added_settings, command_with, replaced_settings
-from workbench_plugins.diagnose.question_causes import causes_of_form, causes_of_words, other_words
+from workbench_plugins.diagnose.question_causes import (
+    causes_of_form,
+    causes_of_words,
+    other_words,
+    unknown_name,
+)
 from workbench_plugins.diagnose.stages_as_code import search_code
 
 if TYPE_CHECKING:
@@ -423,6 +428,9 @@ def _page(
     of_words = [] if outside else of_question(causes_of_words, runs, index, goal)
     if not outside and not of_words and not inside:
         of_words = of_question(other_words, runs, index, goal)
+    elif inside and not outside and not of_words:
+        for one in of_question(unknown_name, runs, index, goal):
+            inside[0] = replace(inside[0], description=f"{inside[0].description}; and no note has “{one}”")
     in_chunk = [] if outside or of_words else cause_in_chunk(runs, index, goal)
     of_stages = _likelier(in_chunk, inside)
     if of_words:
@@ -482,9 +490,12 @@ def _of_engine(every: Sequence[Repair], pipeline: Pipeline, index: CachedIndex) 
     ]
 
 
+Found = TypeVar("Found")
+
+
 def of_question(
-    causes: Callable[[Asked, Sequence[str]], list[Cause]], runs: Reruns, index: CachedIndex, goal: Goal
-) -> list[Cause]:
+    causes: Callable[[Asked, Sequence[str]], list[Found]], runs: Reruns, index: CachedIndex, goal: Goal
+) -> list[Found]:
     """What is wrong with the question itself, if the file is in the index and is wanted in the answer."""
     rows = index.rows_of(goal.path)
     if goal.aim is Aim.OUT or not rows.size or not isinstance(innermost(index), MemoryIndex):

@@ -58,6 +58,8 @@ MOST_EMBEDDED = 40
 """An index of more chunks is not embedded again to try the multilingual model."""
 LONG_WORD = 10
 """A word of so many letters may have two slips, and a shorter one only one."""
+NAME = 7
+"""A name of so many letters may be misremembered by two of them, if no note has it."""
 TELLING = 6
 """A word of so many letters is hardly near to another one by accident, where no file says what is wanted."""
 NEAR_MEANING = 0.4
@@ -314,12 +316,15 @@ def _misspelt(asked: Asked) -> Iterator[Cause]:
         return  # a search without a wanted file would take any other answer for a better one
     unknown = [one for one in _replaceable(asked.question) if one.lower() not in known]
     alike = {one: _misspelt_for(one, known) for one in unknown if not _is_a_word(one, asked)}
+    for name in unknown_name(asked):
+        alike[name] += _misremembered_for(name, known)
     nearest = {one: some for one, some in alike.items() if some}
     better = asked.first_that_works(_with_replacements(asked.question, nearest)) if nearest else ""
     if better:
+        asked_with = {*unicode_words(better)}
+        theirs = [next((one for one in some if one in asked_with), some[0]) for some in nearest.values()]
         yield cause_in_question(
-            f"no note has {', '.join(nearest)}; the notes have "
-            f"{', '.join(some[0] for some in nearest.values())}",
+            f"no note has {', '.join(nearest)}; the notes have {', '.join(theirs)}",
             asked.instead(better),
             f"{len(known):,} words of the notes were looked at; “{short(better)}” {asked.outcome}",
             True,
@@ -350,6 +355,30 @@ def _misspelt_for(word: str, known: Counter[str]) -> list[str]:
         for one in some
         if not _stems(one) & _stems(small) and (sound(one) == sound(small) or slips(small, one) <= most)
     ]
+
+
+def unknown_name(asked: Asked, _: Sequence[str] = ()) -> list[str]:
+    """The one rare word of a question that no note has, with any ending; empty if it has none or several.
+
+    A word that the model has in one piece is not rare.
+    """
+    known = asked.vocabulary
+    content = [one for one in _replaceable(asked.question) if _has_content(one.lower(), known)]
+    rare = [one for one in content if one.lower() not in known and not _is_a_word(one, asked)]
+    stems = {stem for one in known for stem in _stems(one)} if len(rare) == 1 else set()
+    return [
+        one
+        for one in rare
+        if len(one) >= NAME and one.isalpha() and stems and not stems & _stems(one.lower())
+    ]
+
+
+def _misremembered_for(name: str, known: Counter[str]) -> list[str]:
+    """The words of the notes two slips from a name, with its first letter: the nearest and rarest first."""
+    small = name.lower()
+    begin_so = [one for one in known if one[0] == small[0] and one.isalpha()]
+    away = {one: slips(small, one) for one in begin_so if abs(len(one) - len(small)) <= 2}
+    return sorted((one for one in away if away[one] <= 2), key=lambda one: (away[one], known[one], one))
 
 
 ENDINGS = ("s", "es", "ed", "d", "er", "r", "ers", "ing", "ings", "ly", "y", "ies", "ion", "ions")

@@ -11,6 +11,9 @@ import pytest
 
 from tests import world
 from workbench.memory.index import MemoryIndex
+from workbench.memory.opening import open_index
+from workbench.memory.options import Options
+from workbench.memory.sync import index_folder
 from workbench.records import Trace
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import search
@@ -138,6 +141,78 @@ def test_a_word_that_differs_in_more_than_one_slip_is_not_misspelt(index: Memory
     for question in ("where is the sparing key", "the barns and the keys", "ferry of 2025-12-15"):
         asked = Asked(question, SYSTEMS[THREE_FIXES.name], index, lambda _: True, deep=True)
         assert not [one for one in question_causes(asked) if one.description.startswith("no note has")]
+
+
+NAMED = {
+    "memory/hall.md": "# Hall\n\nThe key is with Mrs Lindqvist. Landqvint was there; Lindqvist again.\n",
+    "memory/barn.md": "# Barn\n\nThe barn was painted, and its gardener was betaken to it.\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "other"),
+    [
+        ("key from Lundkvist", "lindqvist"),
+        ("key from linquist", "lindqvist"),
+        ("key from Londqvint", "landqvint"),
+        ("key from Lundqvint", "landqvint"),  # one slip comes before two
+        ("key from Mundkvist", None),  # another first letter
+        ("key from Lundkvest", None),  # three slips
+        ("key from Lundkvist and Brandreth", None),  # two words that no note has
+        ("when are the gardeners painting the barns", None),
+        ("what is between the hall and the barn", None),  # betaken is two slips away
+    ],
+)
+def test_a_name_two_letters_off_is_a_cause_if_the_notes_name_brings_the_file(
+    tmp_path: Path, question: str, other: str | None
+) -> None:
+    """Function words, other endings and a second unknown word take no name of the notes."""
+    with world.build(tmp_path, NAMED) as index:
+        pipeline = SYSTEMS[THREE_FIXES.name]
+        asked = Asked(question, pipeline, index, lambda _: True, deep=True)
+        found = [one.description for one in causes_of_words(asked, [])]
+        wrong = question.split()[-1]
+        assert found == ([f"no note has {wrong}; the notes have {other}"] if other else [])
+        assert not causes_of_words(replace(asked, works=lambda _: False), [])
+
+
+def test_of_several_names_the_one_that_brings_the_file_is_told(tmp_path: Path) -> None:
+    """Landqvint is nearer to Londqvint, and does not bring the file."""
+    with world.build(tmp_path, NAMED) as index:
+        asked = Asked(
+            "key from Londqvint",
+            SYSTEMS[THREE_FIXES.name],
+            index,
+            lambda trace: "lindqvist" in trace.question,
+            deep=True,
+        )
+        (cause,) = causes_of_words(asked, [])
+    assert cause.description == "no note has Londqvint; the notes have lindqvist"
+
+
+@pytest.mark.parametrize(
+    ("question", "unknown"),
+    [
+        ("is the barn of Brandreth painted", "; and no note has “Brandreth”"),
+        ("is the barn of Brandreth and Postlethwaite painted", ""),
+        ("is the barn painted by gardeners", ""),
+        ("is the barn painted between", ""),
+    ],
+)
+def test_the_first_line_says_that_no_note_has_the_only_rare_word(
+    tmp_path: Path, question: str, unknown: str
+) -> None:
+    for path, text in NAMED.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    index_folder(tmp_path, options=Options(index_path=tmp_path / "index"))
+    with open_index(tmp_path, index_path=tmp_path / "index") as index:
+        pipeline = SYSTEMS[THREE_FIXES.name].asking(min_score=2)
+        first = diagnose(question, pipeline, index, "memory/barn.md").causes[0]
+    assert first.where == ("floor",)
+    assert first.verified
+    assert ("no note has" in first.description) is bool(unknown)
+    assert first.description.endswith(unknown)
 
 
 @pytest.mark.parametrize(("word", "other"), [("tiger", "timer"), ("singer", "ginger"), ("horse", "hose")])
