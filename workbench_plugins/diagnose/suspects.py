@@ -238,20 +238,25 @@ def _floor_drops_all(trace: Trace) -> bool:
     return floor is not None and known and bool((trace.dropped == floor).all())
 
 
+def ends_of_parts(trace: Trace) -> dict[str, tuple[float, float]]:
+    """The least and the greatest part of the score by leg; empty where a fusion has no parts of legs."""
+    fusion = next((one for one in trace.stages if isinstance(one, Fusion)), None)
+    if fusion is None or not all(f"{leg}_rank" in trace.columns for leg in fusion.legs):
+        return {}  # a part without a rank is no leg's
+    try:
+        parts = fusion.contributions(Columns(trace.columns))
+    except NotImplementedError:  # a fusion of one's own may have a formula without parts
+        return {}
+    known = {leg: part[~np.isnan(part)] for leg, part in zip(fusion.legs, parts, strict=True)}
+    return {leg: (float(part.min()), float(part.max())) for leg, part in known.items() if part.size}
+
+
 def scales_apart(trace: Trace, slot: str) -> str:
     """In words, that a fusion adds or compares two scales: one leg's parts are all above 1, another's not.
 
     It is empty where they are not, and for a slot that neither fuses nor makes one of these scores.
     """
-    fusion = next((one for one in trace.stages if isinstance(one, Fusion)), None)
-    if fusion is None or not all(f"{leg}_rank" in trace.columns for leg in fusion.legs):
-        return ""  # a part without a rank is no leg's
-    try:
-        parts = fusion.contributions(Columns(trace.columns))
-    except NotImplementedError:  # a fusion of one's own may have a formula without parts
-        return ""
-    known = {leg: part[~np.isnan(part)] for leg, part in zip(fusion.legs, parts, strict=True)}
-    ends = {leg: (float(values.min()), float(values.max())) for leg, values in known.items() if values.size}
+    ends = ends_of_parts(trace)
     large = max(ends, key=lambda leg: ends[leg][0], default="")
     small = min(ends, key=lambda leg: ends[leg][1], default="")
     slots = (Fusion.slot, f"{large}_score", f"{small}_score")

@@ -15,7 +15,6 @@ import numpy as np
 from workbench.errors import InputError
 from workbench.measure.blame import Reruns
 from workbench.records import Hits, Rows
-from workbench.retrieval.columns import Columns
 from workbench.retrieval.cutoff import Limit, Order
 from workbench.retrieval.fusion import Fusion, RankSum
 from workbench.retrieval.legs import legs_of
@@ -25,6 +24,7 @@ from workbench.retrieval.scope import FILTER_FIRST
 from workbench.stop_words import STOP_WORDS, content_words
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.parameters import Goal
+from workbench_plugins.diagnose.suspects import ends_of_parts
 from workbench_plugins.engines.lists import ALL, MOST, ListIndex, ListLeg, Read
 from workbench_plugins.recorder.recorded_index import RecordedIndex, TopK
 
@@ -333,14 +333,10 @@ def _other_scale(legs: list[ListLeg], runs: Reruns, goal: Goal) -> Iterator[Caus
     fusion = next((one for one in runs.pipeline.stages if isinstance(one, Fusion)), None)
     if fusion is None or len(legs) < 2:
         return
-    parts = {
-        leg: values[~np.isnan(values)]
-        for leg, values in zip(fusion.legs, fusion.contributions(Columns(runs.base.columns)), strict=True)
-    }
-    known = {leg: values for leg, values in parts.items() if values.size}
-    large = max(known, key=lambda leg: known[leg].min(), default="")
-    small = min(known, key=lambda leg: known[leg].max(), default="")
-    if large == small or known[small].max() <= 0 or known[large].min() <= known[small].max():
+    ends = ends_of_parts(runs.base)
+    large = max(ends, key=lambda leg: ends[leg][0], default="")
+    small = min(ends, key=lambda leg: ends[leg][1], default="")
+    if large == small or ends[small][1] <= 0 or ends[large][0] <= ends[small][1]:
         return
     mended = runs.pipeline
     for leg in legs:
@@ -351,8 +347,8 @@ def _other_scale(legs: list[ListLeg], runs: Reruns, goal: Goal) -> Iterator[Caus
             f"the scores of the legs have different scales: the least of the {large} leg is more than the "
             f"most of the {small} leg",
             "scale the scores of both legs before they are added, or fuse their ranks",
-            f"Recorded: the least part of the {large} leg is {known[large].min():.4g}, and the most of the "
-            f"{small} leg {known[small].max():.4g}. Tried: with the best score of each leg as 1, the file is "
+            f"Recorded: the least part of the {large} leg is {ends[large][0]:.4g}, and the most of the "
+            f"{small} leg {ends[small][1]:.4g}. Tried: with the best score of each leg as 1, the file is "
             f"{goal.aim}.",
             verified=True,
         )

@@ -16,6 +16,7 @@ from workbench.memory.options import Options
 from workbench.memory.sync import index_folder
 from workbench.records import Trace
 from workbench.retrieval.index_adapters import CachedIndex
+from workbench.retrieval.legs import legs_of
 from workbench.retrieval.pipeline import search
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import THREE_FIXES
@@ -423,3 +424,21 @@ def test_a_term_that_a_leg_misses_for_its_punctuation_or_capitals_is_a_cause(tmp
             assert not [*misread_terms(asked)]
         asked = Asked(question, split, index, lambda _: False, deep=True, wanted="memory/arms.md")
         assert not [*misread_terms(asked)]
+
+
+def test_a_word_that_the_note_writes_as_the_question_does_is_not_called_misread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    split = SYSTEMS["langchain-ensemble"]
+    leg = next(one for one in legs_of(split.stages) if one.name == "keyword")
+
+    def misses_all_but_the_name(_leg: object, trace: Trace, *_: object) -> list[list[str]]:
+        return [[word for word in trace.question.split() if word != "Webley"]]
+
+    monkeypatch.setattr(type(leg), "missing", misses_all_but_the_name)
+    with world.build(tmp_path, {"memory/arms.md": "# Arms\nA replica Webley, and a Webley too.\n"}) as index:
+        question = "replica webley?"
+        asked = Asked(question, split, index, lambda _: True, deep=True, wanted="memory/arms.md")
+        (cause,) = misread_terms(asked)
+    assert "“webley?” for another word than the note's “Webley”" in cause.description
+    assert "replica" not in cause.description
