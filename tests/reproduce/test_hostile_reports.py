@@ -112,6 +112,19 @@ def test_an_index_that_is_not_up_to_date_or_approximate_is_no_bug_in_the_ranking
     assert verdict.ask
 
 
+def test_a_title_that_names_the_filter_behind_an_index_speaks_of_the_ranking() -> None:
+    title = "# Recall drops on filtered queries (HNSW ef_search)"
+    verdict = verdict_of(read(f"{title}\nThe filter comes after the 40 nearest rows: it returns nothing.\n"))
+    assert verdict.kind == "stand-in"
+    assert "the filter" in verdict.sentence or "filtered" in verdict.sentence
+
+
+def test_a_distance_that_is_sorted_as_a_score_is_read_in_chinese() -> None:
+    verdict = verdict_of(read("# 检索结果排序反了\n返回的 score 是距离，代码却从大到小排序。\n"))
+    assert verdict.kind == "stand-in"
+    assert "mem0-distance-as-similarity" in verdict.sentence
+
+
 def test_a_known_engine_is_asked_for_the_one_command_that_proves_it() -> None:
     verdict = verdict_of(read("# OpenClaw 2026.2.13: the index is stale\nStatus: dirty: yes\n"))
     assert verdict.kind == "not a relevance bug"

@@ -213,7 +213,8 @@ def _outside(report: Report, checks: Sequence[Check]) -> Verdict | None:
         return _decided(designed, report, checks)
     said, mechanisms = report.of("outside"), report.of("mechanism")
     titled = [one for one in said if one.value in report.title]
-    decides = titled or ([] if mechanisms else said)
+    rivals = [one for one in mechanisms if one.value in report.title] if titled else mechanisms
+    decides = [] if rivals else titled or said
     if not decides or any(not one.line for one in report.of("question")):
         return None
     one = decides[0]
