@@ -119,6 +119,20 @@ def test_a_title_that_names_the_filter_behind_an_index_speaks_of_the_ranking() -
     assert "the filter" in verdict.sentence or "filtered" in verdict.sentence
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "`websearch_to_tsquery` ANDs multi-word terms.",
+        "The words are ANDed.",
+        "The operator defaults to AND.",
+    ],
+)
+def test_words_that_are_anded_are_a_mechanism(line: str) -> None:
+    verdict = verdict_of(read(f"# A question of several words returns nothing\n{line}\n"))
+    assert verdict.kind == "stand-in"
+    assert "openclaw-and-join" in verdict.sentence
+
+
 def test_a_distance_that_is_sorted_as_a_score_is_read_in_chinese() -> None:
     verdict = verdict_of(read("# 检索结果排序反了\n返回的 score 是距离，代码却从大到小排序。\n"))
     assert verdict.kind == "stand-in"
