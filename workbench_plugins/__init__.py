@@ -101,7 +101,8 @@ ROWS: dict[str, dict[str, str]] = {
             "fts5-idf-floor weaviate-single-hit haystack-dbsf-zero lancedb-inverted "
             "lancedb-absence-rewarded txtai-half-penalty memory-lancedb-pro-unweighted-branch "
             "qmd-blend-floor metronix-constant-score llamaindex-weights-ignored qdrant-k2 "
-            "tarsy-credit-for-absence typesense-tied-ranks langchain-duplicate-chunks static-boost "
+            "tarsy-credit-for-absence typesense-tied-ranks rrf-ignores-the-margin "
+            "langchain-duplicate-chunks static-boost "
             "missing-score-is-zero",
         ),
         **rows(

@@ -133,6 +133,12 @@ def test_words_that_are_anded_are_a_mechanism(line: str) -> None:
     assert "openclaw-and-join" in verdict.sentence
 
 
+def test_ranks_that_ignore_a_margin_are_a_mechanism() -> None:
+    verdict = verdict_of(read("# The nearest note ranks fourth\nRRF discards the score magnitude.\n"))
+    assert verdict.kind == "stand-in"
+    assert "rrf-ignores-the-margin" in verdict.sentence
+
+
 def test_a_distance_that_is_sorted_as_a_score_is_read_in_chinese() -> None:
     verdict = verdict_of(read("# 检索结果排序反了\n返回的 score 是距离，代码却从大到小排序。\n"))
     assert verdict.kind == "stand-in"

@@ -27,6 +27,7 @@ from workbench_plugins.engines.bm25 import bm25, lucene_idf
 from workbench_plugins.engines.fusions import (
     AS_GIVEN,
     SATURATING,
+    SHARE,
     BM25Conversion,
     CreditedRankSum,
     MinMax,
@@ -316,6 +317,7 @@ SPECIMENS = (
         RankSum(vector=0.3, keyword=0.7, k=0),
         SharedRankSum(vector=0.3, keyword=0.7, k=0),
     ),
+    TOLD.fused("rrf-ignores-the-margin", RankSum(), WeightedScores(1.0, 1.0, SHARE, SHARE)),
     TOLD.computed("langchain-duplicate-chunks", lambda: _ensemble(list), lambda: _ensemble(dict.fromkeys)),
     TOLD.computed(
         "static-boost",

@@ -61,7 +61,9 @@ def changed(shipped: object, fixed: object) -> set[str]:
     """The parameters in which two stages differ, both legs' scales counting as one, and their kind."""
     assert is_dataclass(shipped)
     assert is_dataclass(fixed)
-    names = {f.name for f in (*fields(shipped), *fields(fixed))}
+    of_shipped, of_fixed = ({f.name for f in fields(one)} for one in (shipped, fixed))
+    # What only one of two kinds has belongs to its kind.
+    names = of_shipped & of_fixed if type(shipped) is not type(fixed) else of_shipped | of_fixed
     both = {
         name.replace("of_vector", "scale").replace("of_keyword", "scale")
         for name in names
