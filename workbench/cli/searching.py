@@ -130,6 +130,8 @@ def explain(
     case: CaseOut = None,
 ) -> None:
     """Explain why a file is in the answer or not. Exit code 1 if it is not."""
+    from dataclasses import replace
+
     from workbench.cli.elsewhere import outside, path_in
     from workbench.records import Fate
     from workbench.retrieval import explain as explaining
@@ -150,8 +152,9 @@ def explain(
                 said = {"stale", "not indexed"}
             for remark in remarks_on_file(opened, path, without=said):
                 print_error(remark)
+        if not explanation.verdicts and not explanation.unread:
+            explanation = replace(explanation, unread=str(outside(path, where.memory, opened) or ""))
         paths = () if explanation.verdicts or explanation.unread else opened.paths()
-        beside = outside(path, where.memory, opened) if paths else None
         if explanation.verdicts and explanation.fate is not Fate.RETURNED:
             remark_on_question(trace, searched[1], opened, explanation.target)
         if case is not None:
@@ -159,9 +162,7 @@ def explain(
 
             save_trace(case, trace, opened, explanation.target)
     print_output(explanation, as_json, details)
-    if beside is not None and not as_json:
-        print_output(str(beside))
-    elif paths and not as_json:
+    if paths and not as_json:
         from workbench.measure.questions import nearest
 
         if near := nearest(explanation.target, paths):

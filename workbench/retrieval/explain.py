@@ -92,7 +92,7 @@ def _rank_data(one: LegRank) -> dict[str, Any]:
 class Explanation(Shown):
     """What happened to a file in a search: the verdict on each of its chunks, best first.
 
-    `unread` says why no index reads the file, if it is in the memory's folder.
+    `unread` says why the index does not have the file, if it is in the memory's folder or beside it.
     """
 
     trace: Trace
@@ -110,7 +110,7 @@ class Explanation(Shown):
         trace, target = self.trace, self.target
         head = [f"“{trace.question}”", f"  system {trace.system}, file {target}: {self.fate.upper()}"]
         if self.fate is Fate.NEVER_INDEXED:
-            return "\n".join(map(one_line, [*head, "", self.unread or _never_indexed_line(target)]))
+            return "\n".join(map(one_line, [*head, "", *self._absent_lines]))
         legs = [f"  {line}" for line in trace.asked_lines()[1:]]
         body = [line for one in self.verdicts[:chunks] for line in ["", *one.lines(trace)]]
         rest = Counter(one.fate.value for one in self.verdicts[chunks:])
@@ -136,6 +136,11 @@ class Explanation(Shown):
         sentences = [f"Not returned: the {stage_name(drop.stage)} drops it, {missed}."]
         return " ".join([*sentences, *missing_parts(self.trace, best)])
 
+    @property
+    def _absent_lines(self) -> list[str]:
+        """Why the index does not have the file, and what would read it."""
+        return (self.unread or _never_indexed_line(self.target)).split("\n")
+
     def view(self) -> list[Part]:
         """The headline, the way of the best chunk through the stages, and folded every number of the best."""
         about = f"“{shorten(self.trace.question, LONGEST, placeholder=' …')}” in {self.trace.system}"
@@ -145,10 +150,7 @@ class Explanation(Shown):
             hanging(one_line(about)),
         ]
         if not self.verdicts:
-            return [
-                *parts,
-                hanging(one_line(self.unread or _never_indexed_line(self.target))),
-            ]
+            return [*parts, *(hanging(one_line(line)) for line in self._absent_lines)]
         best, others = self.verdicts[0], Counter(one.fate.value for one in self.verdicts[1:])
         parts.append(best.chunk.location)
         parts += [hanging(one_line(f"  {line}")) for line in best.way(self.trace)]
@@ -278,7 +280,7 @@ def _explained(trace: Trace, context: Context, target: str) -> Explanation:
     if rows.size == 0:
         unread_near = getattr(innermost(context.index), "unread_near", None)  # an index of files has it
         there = None if unread_near is None else unread_near(target)
-        return Explanation(trace, target, Fate.NEVER_INDEXED, (), str(there or ""))
+        return Explanation(trace, target, Fate.NEVER_INDEXED, (), one_line(str(there or "")))
     asked = [leg for leg in legs_of(trace.stages) if leg.name in trace.legs]
     scope = next((stage for stage in trace.stages if isinstance(stage, Scope)), None)
     leg_ranks = [_scoped(leg.leg_ranks(trace, context, rows), scope, trace, target) for leg in asked]
