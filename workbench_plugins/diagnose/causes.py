@@ -840,20 +840,17 @@ def _repair_text(pipeline: Pipeline, repair: Repair) -> str:
 
 
 def _differs(pipeline: Pipeline, repair: Repair) -> str:
-    """From which system the pipeline differs in the slot of a repair, and in what; empty if in nothing."""
-    usual, slot, edits = _namesake(pipeline), repair.slot, repair.edits
-    restores = repair.restores
-    if (
-        usual is not None
-        and not repair.own
-        and content_of(usual, slot) not in (None, content_of(pipeline, slot))
-    ):
-        restores, edits = usual.name, (Edit(slot, content_of(usual, slot)),)
-    if not restores:
+    """From which system the pipeline differs in the slot of a repair, and in what; empty for none.
+
+    It is the difference that the repair undoes, or else the user's own one in its slot.
+    """
+    of_user = (one for one in repairs(pipeline) if one.own and one.slot == repair.slot)
+    undone = repair if repair.restores else next(of_user, None)
+    if undone is None:
         return ""
-    settings = settings_between(edited(pipeline, edits), pipeline) if usual is not None else ()
+    settings = settings_between(edited(pipeline, undone.edits), pipeline) if undone.own else ()
     yours = f" ({', '.join(settings)})" if settings else ""
-    return f"; differs from {restores} in {slot.replace('_', ' ')}{yours}"
+    return f"; differs from {undone.restores} in {repair.slot.replace('_', ' ')}{yours}"
 
 
 def _stage_text(pipeline: Pipeline, slot: str) -> str:

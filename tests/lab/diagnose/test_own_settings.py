@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests import world
+from workbench.measure.blame import Edit, edited
 from workbench.memory.index import MemoryIndex
+from workbench.retrieval.fusion import RankSum
 from workbench.retrieval.pipeline import search
 from workbench.systems.catalogue import system
 from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
@@ -70,6 +72,17 @@ def test_a_setting_is_told_as_one_s_own_where_another_repair_of_its_stage_is_nee
     for one in mine:
         told = next(setting for setting in settings if setting.startswith(one.where[0]))
         assert f"differs from {name} in {one.where[0]} ({told})" in one.description
+
+
+def test_a_stage_that_cannot_be_undone_alone_is_named_with_another_repair(index: MemoryIndex) -> None:
+    """The system's own fusion reads scores that this pipeline does not have any more."""
+    gone = [Edit(slot, None) for slot in ("keyword_score", "vector_score", "floor")]
+    ranks = Edit("fusion", RankSum(keyword=0.0))
+    pipeline = edited(system("openclaw-2026.2.13+or"), [*gone, ranks]).asking(limit=1)
+    with index:
+        found = diagnose("brake", pipeline, index, "memory/bike.md")
+    (of_fusion,) = (one for one in found.causes if one.where == ("fusion",))
+    assert of_fusion.verified
 
 
 def test_a_lower_limit_is_no_such_cause(index: MemoryIndex) -> None:
