@@ -135,6 +135,11 @@ class Diagnosis(Tabular):
         return self.explanation.trace
 
     @property
+    def is_typed(self) -> bool:
+        """Whether a command makes the diagnosed pipeline, so that an option of it can be a repair."""
+        return bool(self.command) or settings_of(self.pipeline) is not None
+
+    @property
     def proxy(self) -> bool:
         """Whether the prices are over the memory's own questions instead of labelled ones."""
         return self.prices.proxy
@@ -281,7 +286,7 @@ class Diagnosis(Tabular):
             "fate": self.explanation.fate.value,
             "indexed_otherwise": self.explanation.trace.indexed_otherwise,
             "causes": [one.as_json() for one in self.causes],
-            "fixes": [one.as_json() for one in self.fixes],
+            "fixes": [one.as_json(self.is_typed) for one in self.fixes],
             "price": {
                 "format": FORMAT,
                 "system": self.pipeline.name,
@@ -801,8 +806,7 @@ def _typed(diagnosis: Diagnosis, fix: Fix) -> str:
     """The options, or the command, that make a fix; empty if only Python can."""
     if fix.chunks is not None:
         return fix.chunks.command or fix.chunks.options
-    typed = diagnosis.command or settings_of(diagnosis.pipeline) is not None
-    return (fix.as_set or "") if typed else ""
+    return (fix.as_set or "") if diagnosis.is_typed else ""
 
 
 def _first_way(diagnosis: Diagnosis, fix: Fix) -> str:

@@ -194,8 +194,8 @@ class Fix:
         imported = f"from {module} import {function}"
         return _joined(self.begins, [imported, "", f"pipeline = {function}(pipeline, {settings})"])
 
-    def as_json(self) -> dict[str, Any]:
-        """The fix in the form that docs/diagnose.md describes."""
+    def as_json(self, typed: bool = True) -> dict[str, Any]:
+        """The fix in the form that docs/diagnose.md describes; `typed` if a command makes its pipeline."""
         return {
             "setting": self.setting,
             "value": self.value,
@@ -210,7 +210,7 @@ class Fix:
             "silent_before": self.price.before.silences,
             "silent_after": self.price.after.silences,
             "verdict": self.verdict,
-            "set": self.as_set,
+            "set": self.as_set if typed or self.chunks is not None else None,
             "python": self.as_python if self.runs_alone else None,
             "paste": self.paste,
         }

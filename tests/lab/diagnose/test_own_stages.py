@@ -102,6 +102,7 @@ def test_an_option_of_the_command_line_is_no_repair_of_a_pipeline_that_only_pyth
     """The command searches with the system of that name, which is not at fault."""
     found = diagnose("the tea pot", with_own(DiverseOrder()), index, LOST)
     assert "--set" not in found.text
+    assert [one["set"] for one in found.as_json()["fixes"]] == [None] * len(found.fixes)
     first = text_of(found.view())
     assert ": the Python below" in " ".join(first.split())
     code, searches, _ = first[first.index("import workbench as wb") :].partition("index = wb.open_index(")
