@@ -115,7 +115,7 @@ def remark_on_question(trace: Trace, asked: Pipeline, index: OpenIndex, target: 
         return target in other.paths() if target else other.paths()[:1] not in ([], first)
 
     outcome = f"brings {target}" if target else "brings another file first"
-    for remark in remarks(Asked(trace.question, asked, index, works, outcome)):
+    for remark in remarks(Asked(trace.question, asked, index, works, outcome, wanted=target)):
         print_error(remark)
 
 

@@ -72,10 +72,16 @@ class Asked:
         return next(self._working(others), ("", None))[0]
 
     def best_that_works(self, others: Iterator[str]) -> str:
-        """Of the first few others that give the wanted answer, the one with the wanted file first in it."""
-        found = [(trace.paths(), question) for question, trace in self._working(others)]
-        places = [paths.index(self.wanted) if self.wanted in paths else 0 for paths, _ in found]
-        return found[places.index(min(places))][1] if found else ""
+        """Of the first few others that give the wanted answer, the one with the wanted file first in it.
+
+        Among these, as for a search without a wanted file, the one whose first file stands out most.
+        """
+
+        def merit(found: tuple[str, Trace]) -> tuple[int, float]:
+            paths = found[1].paths()
+            return -paths.index(self.wanted) if self.wanted in paths else 0, _lead(found[1])
+
+        return max(self._working(others), key=merit, default=("", None))[0]
 
     def _working(self, others: Iterator[str]) -> Iterator[tuple[str, Trace]]:
         """The first few other questions that give the wanted answer, each with its search."""
@@ -99,6 +105,15 @@ class Asked:
             else ""
         )
         return command or f"ask “{question}”{own}"
+
+
+def _lead(trace: Trace) -> float:
+    """How far the score of the first file in an answer is above that of the second, or above 0."""
+    best: dict[str, float] = {}
+    for one in trace.results:
+        best.setdefault(one.chunk.path, one.score)
+    first, second, *_ = *best.values(), 0.0, 0.0
+    return first - second
 
 
 def _in_lower_case(texts: Iterable[str]) -> Iterator[str]:

@@ -98,7 +98,7 @@ def test_a_text_around_a_question_is_named_if_a_sentence_of_at_most_half_of_it_w
 
 
 def test_of_the_sentences_of_a_chat_the_one_that_finds_the_file_best_is_asked(index: MemoryIndex) -> None:
-    """Any sentence may bring the file to the end of an answer; what asks comes first among equals."""
+    """Any sentence may bring the file to the end of an answer."""
     pipeline, wanted = SYSTEMS[THREE_FIXES.name].asking(min_score=-1), "memory/login.md"
     good, other = "Two-factor login is on.", "And the barn, where is it?"
     assert search(good, pipeline, index).paths()[0] == wanted
@@ -107,6 +107,21 @@ def test_of_the_sentences_of_a_chat_the_one_that_finds_the_file_best_is_asked(in
     asked = Asked(text, pipeline, index, lambda trace: wanted in trace.paths(), deep=True, wanted=wanted)
     (found, *_) = causes_of_form(asked, [])
     assert f"“{good}” alone" in found.evidence
+
+
+def test_a_search_and_a_diagnosis_offer_the_same_sentence_of_a_chat(index: MemoryIndex) -> None:
+    """A search knows no wanted file, so it takes the sentence whose first file stands out most."""
+    pipeline, wanted = SYSTEMS["recommended"].asking(min_score=-1), "memory/barn.md"
+    good, other = "Our neighbour has a key of the barn.", "Is the ferry late, do you think?"
+    chat = [good, other, *["The dough of the bread rests, and is then baked."] * 4]
+    text = "\n".join(f"Ann: {one}" for one in chat)
+    first = search(text, pipeline, index).paths()[:1]
+    assert len(text.split()) >= MANY_WORDS
+    assert search(other, pipeline, index).paths()[:1] not in ([], first, [wanted])
+    searched = Asked(text, pipeline, index, lambda trace: trace.paths()[:1] not in ([], first))
+    diagnosed = Asked(text, pipeline, index, lambda trace: wanted in trace.paths(), deep=True, wanted=wanted)
+    for asked in (searched, diagnosed):
+        assert causes_of_form(asked, [])[0].evidence.startswith(f"“{good}” alone")
 
 
 def test_a_question_of_words_that_the_notes_have_is_no_cause(index: MemoryIndex) -> None:
