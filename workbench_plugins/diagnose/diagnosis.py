@@ -573,7 +573,7 @@ def _first_repair(diagnosis: Diagnosis) -> list[str]:
     """The smallest repair as a line to paste, what it brings and costs, and the command that shows it."""
     first = diagnosis.causes[0] if diagnosis.causes else None
     if (cut := diagnosis._cut) is not None:
-        return [f"Repair: {_first_way(diagnosis, cut)}", f"Price: {_price_text(diagnosis.prices, cut)}"]
+        return [f"Repair: {_first_way(diagnosis, cut)}", f"Price: {_price_text(diagnosis, cut)}"]
     if first is not None and diagnosis._in_vain:
         again = "Tried, and not enough alone; do it first, and diagnose again then"
         return [f"{again}: {first.repair}"]
@@ -594,7 +594,7 @@ def _first_repair(diagnosis: Diagnosis) -> list[str]:
     lines = [f"Repair: {only}{way}{_meaning(diagnosis.pipeline, fix)}"]
     if first is not None and Scope.slot in first.where:
         lines.append(f"In an engine: {FILTER_FIRST}.")
-    lines.append(f"Price: {_price_text(diagnosis.prices, fix)}")
+    lines.append(f"Price: {_price_text(diagnosis, fix)}")
     if command:
         lines.append(f"Try it: {command}")
     return lines
@@ -668,12 +668,13 @@ def _until_then(diagnosis: Diagnosis) -> list[str]:
     outside = bool(diagnosis.causes) and diagnosis.causes[0].where[0] in ("note", "chunk")
     for fix in some if outside and diagnosis.command else []:
         if shown := command_with(diagnosis.command, diagnosis.pipeline, fix):
-            return [f"Until then: {shown}", f"Price: {_price_text(diagnosis.prices, fix)}"]
+            return [f"Until then: {shown}", f"Price: {_price_text(diagnosis, fix)}"]
     return []
 
 
-def _price_text(prices: Prices, fix: Fix) -> str:
-    """The right answers before and after, and the paired verdict on their difference."""
+def _price_text(diagnosis: Diagnosis, fix: Fix) -> str:
+    """The right answers before and after, with the paired verdict, and what a longer answer brings along."""
+    prices, more = diagnosis.prices, len(fix.gained)
     found = "finds its file" if prices.alone else "find their file"
     parts = [(fix.price.hits_text, len(prices.questions), prices.asked_text, found, fix.price.hits)]
     if prices.controls:
@@ -682,10 +683,13 @@ def _price_text(prices: Prices, fix: Fix) -> str:
         parts.append(
             (fix.price.silence_text, len(prices.controls), "unanswerable ones", "return nothing", silence)
         )
-    return "; ".join(
+    lines = [
         f"{numbers} of {count} {noun} {what}" + (f" ({told(verdict)})" if verdict else "")
         for numbers, count, noun, what, verdict in parts
-    )
+    ]
+    if more and fix.pipeline.limit > diagnosis.pipeline.limit:
+        lines.insert(0, f"{counted(more, 'other file')} {'comes' if more == 1 else 'come'} along")
+    return "; ".join(lines)
 
 
 def _lines(lines: Iterable[str]) -> list[Part]:

@@ -12,7 +12,9 @@ from workbench.measure.blame import Edit, edited
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.fusion import RankSum
 from workbench.retrieval.pipeline import search
+from workbench.safe_text import counted
 from workbench.systems.catalogue import system
+from workbench.terminal import text_of
 from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
 from workbench_plugins.diagnose.pasted_command import command_with
 from workbench_plugins.diagnose.stage_settings import with_typed
@@ -95,3 +97,13 @@ def test_a_lower_limit_is_no_such_cause(index: MemoryIndex) -> None:
         assert target not in search(question, changed, index).paths()
         found = diagnose(question, changed, index, target)
     assert found.causes[0].where == ("question",), found.headline
+
+
+def test_the_price_of_a_longer_answer_counts_the_files_that_come_along(index: MemoryIndex) -> None:
+    pipeline = system("openclaw-2026.2.13+or")
+    with index:
+        answer = search("cup", pipeline.asking(min_score=0), index).paths()
+        found = diagnose("cup", pipeline.asking(limit=1, min_score=0), index, answer[-1])
+    (price,) = (line for line in text_of(found.view()).split("\n") if line.startswith("Price: "))
+    assert len(answer) > 2
+    assert price.startswith(f"Price: {counted(len(answer) - 2, 'other file')} ")

@@ -41,8 +41,13 @@ def test_the_first_lines_of_a_diagnosis_are_true(one: tuple[Pipeline, str, str],
 
 
 def check_price(found: Diagnosis, printed: str, index: CachedIndex) -> None:
-    """`6 → 27 of 57`: how many questions find their file with the pipeline, and with the first repair."""
-    told = re.search(r"^Price: (\d+) → (\d+) of (\d+) questions", printed, re.M)
+    """`6 → 27 of 57`: how many questions find their file with the pipeline, and with the first repair.
+
+    Of a longer answer also how many files come along.
+    """
+    told = re.search(
+        r"^Price: (?:(\d+) other files? comes? along; )?(\d+) → (\d+) of (\d+) questions", printed, re.M
+    )
     if told is None:
         return
     fix = found.fixes[0]
@@ -50,7 +55,10 @@ def check_price(found: Diagnosis, printed: str, index: CachedIndex) -> None:
         sum(one.target in search(one.question, each, index).paths() for one in found.prices.questions)
         for each in (found.pipeline, fix.pipeline)
     ]
-    assert [int(told[1]), int(told[2]), int(told[3])] == [*hits, len(found.prices.questions)]
+    assert [int(told[2]), int(told[3]), int(told[4])] == [*hits, len(found.prices.questions)]
+    before, after = ({*search(found.question, one, index).paths()} for one in (found.pipeline, fix.pipeline))
+    longer = fix.pipeline.limit > found.pipeline.limit
+    assert int(told[1] or 0) == (len(after - before - {found.target}) if longer else 0)
 
 
 def check_words(printed: str, index: CachedIndex) -> None:
