@@ -357,10 +357,12 @@ def _deepened(stage: Any, deepest: int = DEEPEST) -> Stage | None:
 
 
 def _without_leg(pipeline: Pipeline, leg: LegStage) -> Iterator[Repair]:
-    """The pipeline with one of its two legs: the other one's score is the score."""
-    others = [one.name for one in legs_of(pipeline.stages) if one.name != leg.name]
-    columns = {column for stage in pipeline.stages for column in stage.writes()}
-    if len(others) != 1 or f"{others[0]}_score" not in columns:
+    """The pipeline without one of its legs, where the others have a score without it.
+
+    To leave out a third leg, of one's own, gives a plain pipeline, and counts as no removal.
+    """
+    fused = _fused_without(pipeline, leg)
+    if fused is None:
         return
     read = {f"{leg.name}_{what}" for what in ("raw", "rank", "relevance", "score")}
     gone = [
@@ -368,9 +370,23 @@ def _without_leg(pipeline: Pipeline, leg: LegStage) -> Iterator[Repair]:
         for one in pipeline.stages
         if one.slot != "fusion" and (one.slot == leg.slot or read & set(one.reads()))
     ]
-    edits = (Edit("fusion", OneLeg(others[0])), *(Edit(one.slot, None) for one in gone))
-    why = f"the {others[0]} leg decides alone"
-    yield Repair(leg.slot, f"no {leg.name} leg", edits, why, removes=True)
+    edits = (Edit("fusion", fused), *(Edit(one.slot, None) for one in gone))
+    why = f"the {fused.leg} leg decides alone" if isinstance(fused, OneLeg) else "the other legs decide"
+    extra = not isinstance(fused, OneLeg)
+    yield Repair(leg.slot, f"no {leg.name} leg", edits, why, removes=not extra, plain=extra)
+
+
+def _fused_without(pipeline: Pipeline, leg: LegStage) -> Stage | None:
+    """The fusion of the other legs; None where they have none without this leg.
+
+    A fusion may need the legs that come with it, so only a leg of one's own is taken out of the workbench's.
+    """
+    fusion = content_of(pipeline, "fusion")
+    if is_own(leg) and not is_own(fusion) and isinstance(fusion, Weighted) and leg.name in dict(fusion.more):
+        return replace(fusion, more=tuple(one for one in fusion.more if one[0] != leg.name))
+    others = [one.name for one in legs_of(pipeline.stages) if one.name != leg.name]
+    columns = {column for stage in pipeline.stages for column in stage.writes()}
+    return OneLeg(others[0]) if len(others) == 1 and f"{others[0]}_score" in columns else None
 
 
 def moved_to(pipeline: Pipeline, repair: Repair, bound: int) -> Repair:

@@ -12,6 +12,7 @@ import pytest
 
 import workbench as wb
 from tests import world
+from tests.extensions.phrase_leg import PhraseLeg, PhraseScore
 from workbench.contracts import Context
 from workbench.measure.questions import Question, QuestionSet
 from workbench.memory.index import MemoryIndex
@@ -20,12 +21,13 @@ from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage
 from workbench.retrieval.cutoff import Limit, MinScore, Order
 from workbench.retrieval.explain import explain
 from workbench.retrieval.fusion import Weighted, WeightedSum
-from workbench.retrieval.legs import KeywordLeg, LegStage, Union, VectorLeg, with_leg
+from workbench.retrieval.legs import KeywordLeg, LegStage, Union, VectorLeg, legs_of, with_leg
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import JoinedWords
 from workbench.retrieval.scoring import Cosine, MinMaxRank
 from workbench.systems.catalogue import system
 from workbench.terminal import text_of
+from workbench_plugins.diagnose.causes import combined
 from workbench_plugins.diagnose.diagnosis import diagnose
 from workbench_plugins.diagnose.stage_settings import typed_settings
 from workbench_plugins.diagnose.suspects import place_of
@@ -303,3 +305,19 @@ def test_a_leg_of_one_s_own_that_misses_the_file_is_tried_with_the_plain_leg(ind
     assert "test_own_stages.py:" in found.headline
     assert found.causes[0].verified
     assert not isinstance(found.fixes[0].pipeline["keyword_leg"], FirstWordLeg)
+
+
+def test_a_third_leg_of_one_s_own_that_lifts_other_files_is_left_out(index: MemoryIndex) -> None:
+    """With half of the weight, "The tea" as a phrase brings another file than the one that has the word."""
+    asked = JoinedWords("OR") >> KeywordLeg() >> VectorLeg() >> PhraseLeg() >> Union() >> MinMaxRank()
+    scored = asked >> Cosine() >> PhraseScore() >> WeightedSum(0.2, 0.3, more=(("phrase", 0.5),))
+    pipeline = Pipeline("mine", scored >> Order() >> MinScore(0.0) >> Limit(1), BASE.source)
+    question, lost = "The tea in a cup", "memory/tea/cup.md"
+    assert search(question, pipeline, index).paths() == ["memory/tea/pot.md"]
+    found = diagnose(question, pipeline, index, lost)
+    assert found.causes[0].where == ("phrase_leg",), found.headline
+    assert found.repaired
+    fixed = combined(pipeline, found.causes[0].repairs)
+    assert [one.name for one in legs_of(fixed.stages)] == ["keyword", "vector"]
+    assert fixed["fusion"] == WeightedSum(0.2, 0.3)
+    assert search(question, fixed, index).paths() == [lost]
