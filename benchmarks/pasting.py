@@ -29,12 +29,16 @@ def json_paths(printed: str) -> list[str]:
     return [one["path"] for one in json.loads(printed)["results"]]
 
 
+LABELS = "Try it|Until then|Repair|Not tried; do this next"
+"""What stands before a repair that is printed."""
+
+
 def pasted(printed: str, target: str, asked: str) -> bool | None:
     """Whether all that can be pasted brings the file: searches at once, and after other commands `asked`.
 
     None where nothing can be pasted.
     """
-    told = re.findall(r"^(?:Try it|Until then|Repair):(.*(?:\n  .*)*)", printed, re.MULTILINE)
+    told = re.findall(rf"^(?:{LABELS}):(.*(?:\n  .*)*)", printed, re.MULTILINE)
     lines = [" ".join(one.split("\n  ")).strip() for one in told]  # a long command stands below its name
     searches = [one for one in lines if one.startswith("workbench search ")]
     repairs = [found[0] for one in lines if (found := SHELL.search(one))]

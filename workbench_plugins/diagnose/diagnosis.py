@@ -578,7 +578,8 @@ def _first_repair(diagnosis: Diagnosis) -> list[str]:
         again = "Tried, and not enough alone; do it first, and diagnose again then"
         return [f"{again}: {first.repair}"]
     if (mend := _cause_to_mend(diagnosis)) is not None:
-        return [f"Repair: {_to_type(diagnosis, mend)}", *_until_then(diagnosis)]
+        label = "Repair" if _is_sure(mend) else "Not tried; do this next"
+        return [f"{label}: {_to_type(diagnosis, mend)}", *_until_then(diagnosis)]
     if not diagnosis.fixes:
         return _until_then(diagnosis)
     fix = _fix_to_try(diagnosis)
@@ -700,7 +701,8 @@ def _causes(diagnosis: Diagnosis) -> list[Part]:
     lines = []
     for number, cause in enumerate(diagnosis.causes, 1):
         settings = f" ({', '.join(cause.parameters)})" if cause.parameters else ""
-        told = "tried, and not enough" if cause.refuted else "repair"
+        told = "repair" if _is_sure(cause) else "not tried; do this next"
+        told = "tried, and not enough" if cause.refuted else told
         lines += [f"{number}. {_cause_title(cause)}", f"   {told}: {cause.repair}{settings}"]
         lines.append(f"   {cause.evidence}")
         if cause.after is not None:
@@ -713,11 +715,13 @@ def _cause_title(cause: Cause) -> str:
     description = (
         cause.description if cause.description.startswith(where) else f"{where}: {cause.description}"
     )
-    if cause.verified or cause.certain:
-        return description
-    return (
-        f"{description} ({'its repair was tried in vain' if cause.refuted else 'its repair was not tried'})"
-    )
+    in_vain = cause.refuted and not cause.certain
+    return f"{description} (its repair was tried in vain)" if in_vain else description
+
+
+def _is_sure(cause: Cause) -> bool:
+    """Whether the repair of a cause was run, or the cause is seen without a run."""
+    return cause.verified or cause.certain
 
 
 def _counts(prices: Prices, after: Marks) -> str:

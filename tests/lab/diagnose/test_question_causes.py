@@ -20,6 +20,7 @@ from workbench.retrieval.legs import legs_of
 from workbench.retrieval.pipeline import search
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import THREE_FIXES
+from workbench_plugins.diagnose import question_causes as question_causes_module
 from workbench_plugins.diagnose.asked import Asked
 from workbench_plugins.diagnose.diagnosis import diagnose
 from workbench_plugins.diagnose.misread_terms import misread_terms
@@ -74,6 +75,17 @@ def test_what_the_question_has_and_no_note_has_is_named(
 ) -> None:
     (told,) = causes(index, question, target)
     assert names in told
+
+
+def test_what_cannot_be_tried_is_said_as_the_next_thing_to_do(
+    index: MemoryIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(question_causes_module, "MOST_EMBEDDED", 0)
+    asked = "wo ist der Schlüssel für die Scheune"
+    found = diagnose(asked, SYSTEMS["engine-rrf-60"].asking(limit=1), index, "memory/bread.md")
+    assert found.headline == "Cause: question: the question is in German, and the notes are in English"
+    assert "\nNot tried; do this next: ask in English" in found.text
+    assert not found.repaired
 
 
 @pytest.mark.parametrize(
