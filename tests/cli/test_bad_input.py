@@ -129,7 +129,7 @@ def test_what_may_not_be_read_is_refused(run: Run, closed: Place, inner: str) ->
     (closed.folder / "memory" / "tea.md").touch()
     without_access((closed.folder / inner).resolve())
     named = closed.folder if inner == ".." else inner.removeprefix(".")
-    assert refuses(run("index", closed.folder, "--index", closed.index), named)
+    assert refuses(run("index", closed.folder, "--index", closed.index, "--no-skip"), named)
     assert closed.index.read_bytes() == before
 
 
@@ -138,7 +138,7 @@ def test_a_file_that_may_not_be_read_can_be_skipped(run: Run, closed: Place) -> 
     without_access(closed.folder / "memory" / "tea.md")
     with tempfile.TemporaryDirectory() as home:
         index = shutil.copy(closed.index, home)
-        outcome = run("index", closed.folder, "--index", index, "--skip", "--json")
+        outcome = run("index", closed.folder, "--index", index, "--json")
     assert (outcome.code, outcome.json()["unchanged"]) == (0, 5)
     assert "left out: memory/tea.md cannot be read" in outcome.err
 
@@ -200,10 +200,11 @@ def test_a_file_that_cannot_be_used_is_refused_or_skipped(
 ) -> None:
     spoil(place.folder)
     for more in ([], ["--rebuild"]):
-        refused = run("index", place.folder, "--index", place.index, "--reading", "windowed", *more)
+        options = ("--index", place.index, "--reading", "windowed", "--no-skip", *more)
+        refused = run("index", place.folder, *options)
         assert refuses(refused, "memory/odd.md", problem)
         assert "--skip" in refused.err
-    outcome = run("index", place.folder, "--index", place.index, "--skip", "--json")
+    outcome = run("index", place.folder, "--index", place.index, "--json")
     assert (outcome.code, outcome.json()["unchanged"]) == (0, len(world.NOTES))
     assert "left out: memory/odd.md" in outcome.err
     assert problem in outcome.err
@@ -213,7 +214,7 @@ def test_a_file_that_cannot_be_used_is_refused_or_skipped(
 @pytest.mark.parametrize("skip", [False, True])
 def test_a_file_name_that_is_not_utf8_is_refused_or_skipped(run: Run, place: Place, skip: bool) -> None:
     Path(os.fsdecode(os.fsencode(place.folder / "memory") + b"/caf\xe9.md")).write_text("tea")
-    outcome = run("index", place.folder, "--index", place.index, *(["--skip"] if skip else []))
+    outcome = run("index", place.folder, "--index", place.index, *([] if skip else ["--no-skip"]))
     assert outcome.code == (0 if skip else 2)
     assert "caf" in outcome.err
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -107,7 +108,7 @@ def test_a_file_that_can_never_be_read_does_not_make_the_index_old(root: Path, t
         (root / "memory/new.md").write_text("A new note.\n", encoding="utf-8")
         told = "\n".join(index.remarks)
         assert "1 file changed (memory/new.md)" in told
-        assert f"workbench index {root} --index {tmp_path / 'i.sqlite'} --skip" in told
+        assert told.endswith(f"workbench index {root} --index {tmp_path / 'i.sqlite'}")
 
 
 def test_an_empty_file_is_never_called_unknown(root: Path, tmp_path: Path, run: Run) -> None:
@@ -176,13 +177,25 @@ def test_a_file_that_is_not_utf_8_is_explained_and_diagnosed_by_its_reason_alone
     root: Path, run: Run
 ) -> None:
     (root / "memory/odd.md").write_bytes(b"K\xfcche")
-    refused = run("index", str(root)).err.splitlines()
+    refused = run("index", str(root), "--no-skip").err.splitlines()
     assert refused[-1] == "  Or leave such files out with --skip."
     assert refused[-2].endswith(f"> {root}/memory/odd.md")  # a command that can be pasted
-    run("index", str(root), "--skip")
+    assert run("index", str(root)).code == 0
     asked = ("rooibos", "-m", str(root), "--target", "memory/odd.md")
     explained, found = run("explain", *asked), run("diagnose", *asked).out.splitlines()
     assert "Files are not in the store" not in explained.err
     assert found[0] == "Cause: index: memory/odd.md is not UTF-8: byte 1 is 0xfc"
     assert found[2].startswith("Repair: cp ")
     assert found[2].endswith(f"&& workbench index {root}")
+
+
+def test_a_file_in_utf_16_is_left_out_and_the_command_that_is_printed_mends_it(root: Path, run: Run) -> None:
+    text = "# Rooibos\n\nIt steeps for ten minutes.\n"
+    (root / "memory/wide.md").write_bytes(text.encode("utf-16"))
+    found = run("index", str(root))
+    assert found.code == 0
+    left_out = "left out: memory/wide.md is not UTF-8: it is UTF-16. Keep it and convert a copy: "
+    (command,) = (line.removeprefix(left_out) for line in found.err.splitlines() if line.startswith(left_out))
+    subprocess.run(["sh", "-c", command], check=True)
+    assert (root / "memory/wide.md").read_text(encoding="utf-8") == text
+    assert "wide.md" not in run("index", str(root)).err

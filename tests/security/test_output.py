@@ -101,7 +101,7 @@ def test_index_watch_and_doctor_print_every_name(run: Run, root: Path, tmp_path:
     index, bad = ["--index", tmp_path / "i.sqlite"], root / "memory" / "bad\x1b[2J[red].md"
     bad.write_bytes(b"caf\xe9")
     try:
-        refused, skipped = run("index", root, *index), run("index", root, *index, "--skip")
+        refused, skipped = run("index", root, *index, "--no-skip"), run("index", root, *index)
     finally:
         bad.unlink()
     assert (refused.code, is_safe(refused)) == (2, True)

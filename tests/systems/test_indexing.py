@@ -446,10 +446,10 @@ def test_the_command_that_makes_a_releases_index_reads_a_folder_that_the_release
         tmp_path / "plain", {"shed.md": "The key hangs in the shed.", "cup.md": "A cup of tea."}
     )
     (root / "odd.md").write_bytes(b"# K\xfcche\n")
-    assert run("index", root, "--skip").code == 0
+    assert run("index", root).code == 0
     asked = ("search", "key of the shed", "-m", root, "-s", "openclaw-2026.9.6")
     told = run(*asked).out.splitlines()[0]
     command = shlex.split(told.partition("To match it: workbench ")[2])
-    assert command == ["index", str(root), "--as", "openclaw-2026.9.6", "--extra", ".", "--skip"]
+    assert command == ["index", str(root), "--as", "openclaw-2026.9.6", "--extra", "."]
     assert run(*command).code == 0
     assert "This index differs" not in run(*asked).out

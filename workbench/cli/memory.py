@@ -63,7 +63,12 @@ Verify = Annotated[
         help="Read all files: size and time can hide a change. With --rebuild: embed all texts again.",
     ),
 ]
-Skip = Annotated[bool, typer.Option("--skip", help="Leave out files that cannot be read or used.")]
+Skip = Annotated[
+    bool,
+    typer.Option(
+        "--skip/--no-skip", help="Leave out files that cannot be read or used, or end with an error."
+    ),
+]
 Transcripts = Annotated[
     Path | None,
     typer.Option("--sessions", readable=False, help="A folder of chat transcripts (*.jsonl) to index too."),
@@ -173,7 +178,7 @@ def index(
         bool, typer.Option("--rebuild", help="Build a new index in place of the old one.")
     ] = False,
     verify: Verify = False,
-    skip: Skip = False,
+    skip: Skip = True,
     download: Annotated[
         bool, typer.Option("--download", help="Get the local model from its hub if it is not here.")
     ] = False,

@@ -301,8 +301,6 @@ class MemoryIndex(OpenIndex):
             extra = (".",)
         for path in extra:
             options += ["--extra", path]
-        if any(one.refused for one in self.unread()):
-            options.append("--skip")
         if default_index_path(folder, indexing.name).exists() or not is_default_path(file):
             options.append("--rebuild")
         return tuple(memory), tuple(options)
@@ -324,9 +322,8 @@ class MemoryIndex(OpenIndex):
 
     @property
     def update_command(self) -> str:
-        """The command that brings this index up to date; it leaves out the files that stop it."""
-        skip = " --skip" if any(one.refused for one in self.unread()) else ""
-        return f"workbench index {self.command_options}{skip}"
+        """The command that brings this index up to date."""
+        return f"workbench index {self.command_options}"
 
     def remedy_for_absent(self, target: str) -> str:
         """Why no run of `workbench index` reads the file, or else the command that updates the index."""

@@ -304,7 +304,7 @@ class Work:
                 # Alone in its line: what stands before it can be a command to paste.
                 remedy = f"{error.remedy}\n  Or leave such files out with --skip."
                 raise InputError(error.problem, remedy) from None
-            self.summary.skipped.append(error.problem)
+            self.summary.skipped.append(f"{error.problem} {error.remedy}")
             return None
 
 

@@ -42,7 +42,8 @@ MOST_REFUSED = 2
 class Unread:
     """A file that is not read: its path, why in words that follow "files", and what would read it.
 
-    `refused` marks one that stops a run of `workbench index` without `--skip`; its `why` is a sentence.
+    `refused` marks one that `workbench index` leaves out, and without `--skip` ends for; its `why` is a
+    sentence.
     """
 
     path: str
