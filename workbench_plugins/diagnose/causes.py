@@ -828,16 +828,7 @@ def _cause(
     told = [evidence(runs.base, after, index, goal.path, one.slot) for one in some]
     return Cause(
         tuple(one.slot for one in some),
-        "; and ".join(
-            _stage_text(pipeline, one.slot)
-            + _missed(runs.base, goal.path, one.slot)
-            + _own(pipeline, one.slot, suspected.ways)
-            + scales_apart(runs.base, one.slot)
-            + (_above_all(prices) if one.slot == "floor" else "")
-            + _differs(pipeline, one)
-            + (LETS_IN if one.slot in suspected.lets_in and len(some) == 1 else "")
-            for one in some
-        ),
+        _state(some, suspected, runs, goal, prices),
         " and ".join(_repair_text(pipeline, one) for one in some),
         " ".join(dict.fromkeys(told)),
         verified=goal.reached(after),
@@ -855,18 +846,59 @@ def _repair_text(pipeline: Pipeline, repair: Repair) -> str:
     return f"{repair.name}: {repair.edits[0].content!r}" if same else f"{repair.name}: {told}"
 
 
-def _differs(pipeline: Pipeline, repair: Repair) -> str:
-    """From which system the pipeline differs in the slot of a repair, and in what; empty for none.
+TWO_LINES = 160
+"""So many letters fill two lines of a usual terminal."""
 
-    It is the difference that the repair undoes, or else the user's own one in its slot.
+
+def _state(some: Sequence[Repair], suspected: Suspects, runs: Reruns, goal: Goal, prices: Prices) -> str:
+    """What the pipeline has in the slots of a cause.
+
+    Where that fills more than two lines, a stage that the user has set is told by its words or by the
+    settings alone, whichever is shorter.
+    """
+    lets_in = LETS_IN if len(some) == 1 and some[0].slot in suspected.lets_in else ""
+    whole, brief = (
+        "; and ".join(_state_of(one, suspected, runs, goal, prices, brief) for one in some) + lets_in
+        for brief in (False, True)
+    )
+    return whole if len(f"Cause: {whole}") <= TWO_LINES else brief
+
+
+def _state_of(
+    repair: Repair, suspected: Suspects, runs: Reruns, goal: Goal, prices: Prices, brief: bool
+) -> str:
+    pipeline, slot = runs.pipeline, repair.slot
+    usual, settings = _difference(pipeline, repair)
+    how = f"by {', '.join(settings)}" if settings else f"in {slot.replace('_', ' ')}"
+    differs = f"differs from {usual} {how}" if usual else ""
+    facts = (
+        _missed(runs.base, goal.path, slot)
+        + _own(pipeline, slot, suspected.ways)
+        + scales_apart(runs.base, slot)
+        + (_above_all(prices) if slot == "floor" else "")
+    )
+    stage = _stage_text(pipeline, slot)
+    if brief and settings:
+        return in_slot(slot, min(stage, differs, key=len) + facts)
+    return in_slot(slot, f"{stage}{facts}{'; ' if differs else ''}{differs}")
+
+
+def in_slot(slot: str, text: str) -> str:
+    """A text with the name of its slot before it, if it does not begin so itself."""
+    name = slot.replace("_", " ")
+    return text if text.startswith(name) else f"{name}: {text}"
+
+
+def _difference(pipeline: Pipeline, repair: Repair) -> tuple[str, Sequence[str]]:
+    """The system from which the pipeline differs in the slot of a repair, and the user's settings there.
+
+    It is the difference that the repair undoes, or else the user's own one in its slot; empty for none.
     """
     of_user = (one for one in repairs(pipeline) if one.own and one.slot == repair.slot)
     undone = repair if repair.restores else next(of_user, None)
     if undone is None:
-        return ""
-    settings = settings_between(edited(pipeline, undone.edits), pipeline) if undone.own else ()
-    yours = f" ({', '.join(settings)})" if settings else ""
-    return f"; differs from {undone.restores} in {repair.slot.replace('_', ' ')}{yours}"
+        return "", ()
+    return undone.restores, settings_between(edited(pipeline, undone.edits), pipeline) if undone.own else ()
 
 
 def _stage_text(pipeline: Pipeline, slot: str) -> str:

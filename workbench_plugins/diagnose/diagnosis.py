@@ -32,6 +32,7 @@ from workbench_plugins.diagnose.causes import (
     Prices,
     Repair,
     causes_inside,
+    in_slot,
     is_yours,
     repaired_slots,
     repairs,
@@ -711,10 +712,7 @@ def _causes(diagnosis: Diagnosis) -> list[Part]:
 
 
 def _cause_title(cause: Cause) -> str:
-    where = " and ".join(one.replace("_", " ") for one in cause.where)
-    description = (
-        cause.description if cause.description.startswith(where) else f"{where}: {cause.description}"
-    )
+    description = in_slot(cause.where[0], cause.description)
     in_vain = cause.refuted and not cause.certain
     return f"{description} (its repair was tried in vain)" if in_vain else description
 
