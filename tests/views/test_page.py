@@ -209,6 +209,18 @@ def test_questions_that_no_file_answers_are_saved_beside_the_others(
     ]  # fmt: skip
 
 
+def test_the_file_of_questions_keeps_a_right_answer(toy: MemoryIndex, tmp_path: Path) -> None:
+    own = QuestionSet(questions=(Question(question="rooibos tea", target=TEA),))
+    desk = Desk(toy, own, tmp_path / "explored.yaml", SYSTEMS)
+    with pytest.raises(InputError, match="would be left without a right answer"):
+        desk.add_unanswerable()
+    assert not (tmp_path / "explored.yaml").exists()
+    desk.add_right_answer()
+    with pytest.raises(InputError, match="would be left without a right answer"):
+        desk.add_unanswerable()  # of the same question
+    assert len(load_questions(tmp_path / "explored.yaml").questions) == 1
+
+
 def test_what_a_file_of_questions_says_besides_stays_when_one_is_added(
     toy: MemoryIndex, tmp_path: Path
 ) -> None:

@@ -101,8 +101,11 @@ class Desk:
         return {one.question: one for one in (*kept.questions, *kept.controls)} if kept else {}
 
     def _add(self, one: Control) -> None:
-        self._added = {**self._kept(), one.question: one}  # another page may have added some meanwhile
-        questions, controls = _parted(self._added.values())
+        every = {**self._kept(), one.question: one}  # another page may have added some meanwhile
+        questions, controls = _parted(every.values())
+        if not questions:
+            raise InputError(f"{self._saved} would be left without a right answer.", NO_LABELS)
+        self._added = every
         added = {
             "questions": [one.model_dump(exclude_defaults=True) for one in questions],
             "controls": [one.question for one in controls],
