@@ -29,14 +29,21 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield Server(Desk(index, None, folder / "saved.yaml"))
 
 
-def asked(server: Server, path: str, body: bytes, page: str = "", sized: bool = True) -> tuple[int, Any]:
-    """The status and the JSON of the answer to a request of a page, as an ASGI server would bring it."""
-    headers = {HEADER: server.token, PAGE: page, "content-type": "application/json"}
-    headers |= {"content-length": str(len(body))} if sized else {}
-    scope = {
+def scope(server: Server, path: str, *headers: tuple[bytes, bytes]) -> dict[str, Any]:
+    """What an ASGI server says of a request of a page."""
+    own = {
+        b"host": b"localhost",
+        HEADER.encode(): server.token.encode(),
+        b"content-type": b"application/json",
+    }
+    return {
         "type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b"",
-        "headers": [(b"host", b"localhost"), *((k.encode(), v.encode()) for k, v in headers.items())],
+        "headers": [*own.items(), *headers],
     }  # fmt: skip
+
+
+def asked(server: Server, path: str, body: bytes, page: str = "") -> tuple[int, Any]:
+    """The status and the JSON of the answer to a request of a page, as an ASGI server would bring it."""
     sent: list[Any] = []
 
     async def receive() -> Any:
@@ -45,7 +52,7 @@ def asked(server: Server, path: str, body: bytes, page: str = "", sized: bool = 
     async def send(message: Any) -> None:
         sent.append(message)
 
-    anyio.run(server.app, scope, receive, send)
+    anyio.run(server.app, scope(server, path, (PAGE.encode(), page.encode())), receive, send)
     whole = b"".join(one.get("body", b"") for one in sent)
     return sent[0]["status"], json.loads(whole)
 
@@ -59,12 +66,7 @@ def test_a_client_that_leaves_in_the_middle_of_its_request_raises_nothing(server
     async def send(message: Any) -> None:
         sent.append(message)
 
-    headers = {HEADER: server.token, "content-type": "application/json", "content-length": "100"}
-    scope = {
-        "type": "http", "method": "POST", "path": "/ask", "raw_path": b"/ask", "query_string": b"",
-        "headers": [(b"host", b"localhost"), *((k.encode(), v.encode()) for k, v in headers.items())],
-    }  # fmt: skip
-    anyio.run(server.app, scope, receive, send)
+    anyio.run(server.app, scope(server, "/ask"), receive, send)
     assert sent[0]["status"] == 400
 
 
@@ -122,9 +124,22 @@ def test_what_is_no_json_that_can_be_used_gets_a_sentence(server: Server, body: 
     assert len(told["problem"]) < 1_000
 
 
-def test_a_request_that_does_not_say_its_size_is_told_so(server: Server) -> None:
-    status, told = asked(server, "/ask", b"{}", sized=False)
-    assert (status, "or does not say its size" in told["problem"]) == (422, True)
+@pytest.mark.parametrize("header", [(), ((b"content-length", b"2"), (b"transfer-encoding", b"chunked"))])
+def test_a_body_without_end_is_given_up_whatever_its_headers_say(
+    server: Server, header: tuple[tuple[bytes, bytes], ...]
+) -> None:
+    sent: list[Any] = []
+    parts = iter([b" " * 1_000_000] * 100)
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": next(parts), "more_body": True}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    anyio.run(server.app, scope(server, "/ask", *header), receive, send)
+    assert (sent[0]["status"], b"more than 20 MB" in sent[1]["body"]) == (422, True)
+    assert len([*parts]) > 75
 
 
 def test_a_folder_that_is_removed_meanwhile_gets_a_sentence(
