@@ -7,17 +7,20 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
 import pytest
+import uvicorn
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests import world
+from tests.commands import Run
 from workbench.measure.questions import Question, QuestionSet, load_questions
 from workbench.memory.index import MemoryIndex
 from workbench_plugins.explore.page import PART, Desk
-from workbench_plugins.explore.page_server import HEADER, PAGE, PAGES, Server
+from workbench_plugins.explore.page_server import HEADER, PAGE, PAGES, Server, serve_page
 
 ACTIONS = ("case", "right", "none", "losses", "lab", "diagnose", "file", "map", "log", "report")
 
@@ -140,6 +143,43 @@ def test_a_body_without_end_is_given_up_whatever_its_headers_say(
     anyio.run(server.app, scope(server, "/ask", *header), receive, send)
     assert (sent[0]["status"], b"more than 20 MB" in sent[1]["body"]) == (422, True)
     assert len([*parts]) > 75
+
+
+def test_the_address_that_a_browser_is_given_opens_the_page_once(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def opened(one: uvicorn.Server, sockets: Any) -> None:
+        query = urlsplit(given[1]).query.encode()
+        for _ in range(2):
+            asked_for = scope(server, "/") | {"method": "GET", "query_string": query}
+            anyio.run(one.config.app, asked_for, None, send)
+
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    given: list[str] = []
+    monkeypatch.setattr("uvicorn.Server.run", opened)
+    index = server.desk.index
+    serve_page(index, None, tmp_path / "saved.yaml", 0, lambda *addresses: given.extend(addresses))
+    stays, once = given
+    token = stays.partition("token=")[2]
+    assert (bool(token), token in once) == (True, False)  # which any user can read in the list of processes
+    first, second = (one for one in sent if "status" in one)
+    assert (first["status"], dict(first["headers"])[b"location"]) == (303, f"/?token={token}".encode())
+    assert second["status"] == 403
+
+
+@pytest.mark.usefixtures("in_project")
+def test_the_browser_is_given_the_address_that_opens_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr(
+        "workbench_plugins.explore.page_server.serve_page", lambda *given: given[-1]("stays", "once")
+    )
+    assert run("explore").code == 0
+    assert opened == ["once"]
 
 
 def test_a_folder_that_is_removed_meanwhile_gets_a_sentence(

@@ -59,11 +59,11 @@ def explore(
             if code := serve([sys.executable, "-m", "workbench", "index", memory, *own], os.environ):
                 raise typer.Exit(code)
 
-    def ready(address: str) -> None:
+    def ready(address: str, once: str) -> None:
         # Not `tell`, which hides what follows a question mark: here it is the token that the reader needs.
         print(f"The page is at {address}\nCtrl-C ends it.", file=sys.stderr, flush=True)
         if browser:
-            webbrowser.open(address)
+            webbrowser.open(once)
 
     with IndexOptions(memory, index_file, re_embed).opened() as index:
         # The model is loaded while the rest of the page is: both take most of a second.

@@ -23,7 +23,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from workbench.cli.bounded_http import BACKLOG, BoundedConnection
@@ -72,6 +72,8 @@ class Server:
         self.desk = desk
         self._pages: dict[str, OpenPage] = {}
         self.token = secrets.token_urlsafe(24)
+        self.once = secrets.token_urlsafe(24)
+        """What opens the page once: every user can read a browser's command line."""
         self.actions: Mapping[str, Callable[[Mapping[str, Any], OpenPage], dict[str, Any]]] = {
             "case": lambda *_: {"said": f"Saved: {self.desk.explorer.save_case()}"},
             "right": lambda *_: self._labelled(self.desk.add_right_answer()),
@@ -99,6 +101,9 @@ class Server:
 
     async def page(self, request: Request) -> Response:
         """The page, for an address with the token."""
+        if _same(request.query_params.get("once", ""), self.once):
+            self.once = secrets.token_urlsafe(24)
+            return RedirectResponse(f"/?token={self.token}", 303, {"Cache-Control": "no-store"})
         if not self._is_token(request.query_params.get("token", "")):
             return HTMLResponse("<p>Open the whole address that the command printed.</p>", 403)
         nonce = secrets.token_urlsafe(12)
@@ -192,7 +197,7 @@ class Server:
         return found
 
     def _is_token(self, given: str) -> bool:
-        return secrets.compare_digest(given.encode(errors="replace"), self.token.encode())
+        return _same(given, self.token)
 
     def _lab(self) -> dict[str, Any]:
         lab = self.desk.lab()
@@ -245,6 +250,10 @@ class Server:
         return {"html": framed(html_of(held.page()))}
 
 
+def _same(given: str, secret: str) -> bool:
+    return secrets.compare_digest(given.encode(errors="replace"), secret.encode())
+
+
 async def _body(request: Request) -> bytes:
     """The body of a request. It is counted as it comes: a header may say another size, or none."""
     read = bytearray()
@@ -262,11 +271,12 @@ def serve_page(
     labelled: QuestionSet | None,
     saved: Path,
     port: int,
-    ready: Callable[[str], None],
+    ready: Callable[[str, str], None],
     pipelines: Mapping[str, Pipeline] = SYSTEMS,
 ) -> None:
-    """Answers on the loopback address until it is interrupted; `ready` is told the address first.
+    """Answers on the loopback address until it is interrupted.
 
+    `ready` is told two addresses first: one that stays, and one that opens the page once.
     Raises InputError for a port that is taken, and for a memory without a file.
     """
     desk = Desk(index, labelled, saved, pipelines)
@@ -288,5 +298,6 @@ def serve_page(
             log_level="error",
             ws="none",
         )
-        ready(f"http://127.0.0.1:{opened.getsockname()[1]}/?token={server.token}")
+        root = f"http://127.0.0.1:{opened.getsockname()[1]}"
+        ready(f"{root}/?token={server.token}", f"{root}/?once={server.once}")
         uvicorn.Server(config).run(sockets=[opened])
