@@ -150,7 +150,7 @@ def _before_the_ellipsis(line: Text, width: int) -> Text:
     return line
 
 
-COMMAND = re.compile(r"(.*?: )?((?:workbench [a-z]|perl -|cp .+ && iconv ).*)")
+COMMAND = re.compile(r"(.*?: )?((?:workbench [a-z]|perl -|(?:cp|mkdir|mv) .+ && ).*)")
 """A line that is a command for the shell, or ends with one after a colon."""
 
 

@@ -95,6 +95,21 @@ def test_a_terminal_leaves_folds_and_pictures_out() -> None:
     assert "hidden" in html
 
 
+@pytest.mark.parametrize("head", ["", "Repair: "])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "workbench index FOLDER", "perl -pi -e 's/a/b/' FOLDER/a.md",
+        "cp FOLDER/a.md FOLDER/b.md && iconv FOLDER/b.md > FOLDER/a.md",
+        "mv -n FOLDER/a.txt FOLDER/a.md && workbench index FOLDER",
+        "mkdir -p FOLDER/b && mv -n FOLDER/a.md FOLDER/b && workbench index FOLDER",
+    ],
+)  # fmt: skip
+def test_a_command_is_printed_in_one_line_on_a_narrow_page(head: str, command: str) -> None:
+    command = command.replace("FOLDER", "/home/ana/notes of the year/memory")
+    assert text_of([f"{head}{command}"], width=30).splitlines()[-1].strip() == command
+
+
 def test_a_page_folds_the_reason_of_a_note_and_a_terminal_prints_it() -> None:
     note = Note("Other than Ana makes it", "(water, order). To match it: brew")
     assert text_of([note]) == "Other than Ana makes it (water, order). To match it: brew"
