@@ -53,7 +53,8 @@ def pasted(printed: str, target: str, asked: str) -> bool | None:
     return all(held) if held else None
 
 
-SHELL = re.compile(r"(?:workbench index |perl |cp |mkdir -p ).*")
+SHELL = re.compile(r"(?<!Then: )(?:workbench index |perl |cp |mkdir -p |mv -n ).*")
+"""A command of a repair; what comes after `Then:` works only after something that is done by hand."""
 
 
 def in_empty_shell(line: str) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks import pasting
 from benchmarks.faults import SUM
 from tests.commands import Run, python
 from workbench.measure.blame import Edit
@@ -66,6 +67,28 @@ def test_the_printed_search_brings_the_file(
     assert found is not None, printed
     again = run(*shlex.split(found[1]), "--json").json()
     assert target in [one["path"] for one in again["results"]], printed
+
+
+@pytest.mark.parametrize(
+    ("repair", "lines"),
+    [
+        ("mv -n a.txt a.md && workbench index n", ["mv -n a.txt a.md && workbench index n", "search --json"]),
+        ("ask in English; or try: workbench index n", ["workbench index n", "search --json"]),
+        ("Open it once, so that it is here. Then: workbench index n", []),
+    ],
+)
+def test_the_benchmark_pastes_whole_commands_and_none_after_work_by_hand(
+    monkeypatch: pytest.MonkeyPatch, repair: str, lines: list[str]
+) -> None:
+    pasted: list[str] = []
+
+    def shell(line: str) -> str:
+        pasted.append(line)
+        return '{"results": []}'
+
+    monkeypatch.setattr(pasting, "in_empty_shell", shell)
+    assert pasting.pasted(f"Repair: {repair}", "a.md", "search") is (False if lines else None)
+    assert pasted == lines
 
 
 @pytest.mark.parametrize(
