@@ -1,15 +1,15 @@
 """Makes the file of what the packaged model has read of the sample memory, which the package ships.
 
-python -m benchmarks.shipping [FILE]
+`python -m benchmarks.shipping [FILE]` writes FILE, or the one that the package ships.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -27,7 +27,7 @@ SAMPLE = Path(__file__).parent.parent / "sample_memory"
 def made() -> dict[str, Any]:
     """The arrays of the file: vectors of chunks by the hash of their text, and words by the key of a file."""
     embedder = LocalEmbedder()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, patch.object(shipped_vectors, "FILE", Path(folder, "none")):
         place = Path(folder) / "index.sqlite"
         index_folder(SAMPLE, embedder, options=Options(index_path=place))
         with open_index(SAMPLE, embedder, index_path=place) as index:
@@ -47,8 +47,6 @@ def made() -> dict[str, Any]:
 def main() -> None:
     """Writes the file anew: nothing of the old one is taken."""
     file = Path(sys.argv[1]) if len(sys.argv) > 1 else shipped_vectors.FILE
-    if shipped_vectors.FILE.is_file():
-        os.unlink(shipped_vectors.FILE)
     found = made()
     np.savez_compressed(file, **found)
     chunks = len(found["texts"])
