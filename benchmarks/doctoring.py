@@ -11,7 +11,6 @@ these stores is a false alarm: the exit code is then 1.
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.starting import as_typed
 from tests.lab.doctor.stores import STORES, Row
 from workbench.memory.opening import open_index
 from workbench.memory.options import Options
@@ -133,10 +133,9 @@ def rows_of(index_path: Path, notes: Path) -> list[Row]:
 
 def told(store: Path, notes: Path) -> tuple[float, int, str]:
     """CPU seconds of the doctor on a store, its exit code, and what it printed."""
-    variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     command = [sys.executable, "-P", "-m", "workbench", "doctor", str(store), "--notes", str(notes)]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, capture_output=True, text=True, env=variables)
+    done = subprocess.run(command, capture_output=True, text=True, env=as_typed())
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return seconds, done.returncode, done.stdout + done.stderr

@@ -17,6 +17,7 @@ from time import perf_counter
 import psutil
 from playwright.sync_api import Page
 
+from benchmarks.starting import as_typed
 from tests.browser import CHROMIUM, browsing
 from tests.conftest import SAMPLE
 from workbench.memory.sync import index_folder
@@ -57,7 +58,7 @@ def _measured(page: Page, folder: str) -> tuple[float, float, list[float]]:
     question the seconds from Enter to its picture."""
     command = [sys.executable, "-m", "workbench", "explore", folder, "--no-browser", "--port", "0"]
     began = perf_counter()
-    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=as_typed())
     try:
         assert server.stderr
         found = next(match for line in server.stderr if (match := ADDRESS.search(line)))

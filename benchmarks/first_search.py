@@ -20,7 +20,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from benchmarks.starting import HERE, took
+from benchmarks.starting import HERE, as_typed, took
 from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.opening import open_index
 from workbench.memory.options import Options
@@ -88,8 +88,7 @@ def generated(files: Mapping[str, IndexedFile], embedder: LocalEmbedder) -> Iter
 def measure(chunks: int, times: int, folder: Path) -> str:
     """A line for a memory of so many chunks."""
     memory, embedder = folder / "memory", LocalEmbedder()
-    variables = {**os.environ, "WORKBENCH_HOME": f"{folder}/home", "PYTHONPYCACHEPREFIX": f"{folder}/pyc"}
-    variables.pop("PYTHONDONTWRITEBYTECODE", None)
+    variables = as_typed(WORKBENCH_HOME=f"{folder}/home", PYTHONPYCACHEPREFIX=f"{folder}/pyc")
     write_memory(memory, chunks)
     with patch.dict(os.environ, variables), patch.object(stored_passages, "newly_read", generated):
         started = process_time()

@@ -25,7 +25,7 @@ QUESTION, FILE = "where to send urgent notifications", "memory/reference/notific
 LOST, RELEASE = "how should I evaluate if a claim is actually true", ["-s", "openclaw-2026.2.13"]
 COMMANDS = {
     "--help": (["--help"], 0.2),
-    "demo": (["demo"], 0.2),
+    "demo": (["demo"], 1.0),
     "search": (["search", QUESTION], 1.5),
     "search, a question not asked before": (["search", "NEW"], 1.5),
     "search -s openclaw-2026.2.13": (["search", QUESTION, *RELEASE], 1.2),
@@ -33,6 +33,11 @@ COMMANDS = {
     "diagnose": (["diagnose", LOST, "--target", "memory/protocols/falsification-first.md", *RELEASE], 2.5),
 }
 """What is typed, and the seconds that it may take on an idle machine."""
+
+
+def as_typed(**more: str) -> dict[str, str]:
+    """The variables of a command as a user types it: Python keeps compiled files. `more` are added."""
+    return {name: text for name, text in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"} | more
 
 
 class Took(NamedTuple):
@@ -65,11 +70,10 @@ def main() -> None:
     checkouts = [HERE, *([given.against.resolve()] if given.against else [])]
     with tempfile.TemporaryDirectory() as folder:
         places = {
-            one: {**os.environ, "WORKBENCH_HOME": f"{own}/home", "PYTHONPYCACHEPREFIX": f"{own}/pyc"}
+            one: as_typed(WORKBENCH_HOME=f"{own}/home", PYTHONPYCACHEPREFIX=f"{own}/pyc")
             for one, own in ((one, f"{folder}/{place}") for place, one in enumerate(checkouts))
         }
         for one, variables in places.items():
-            variables.pop("PYTHONDONTWRITEBYTECODE", None)
             took(one, ["index", "sample_memory"], variables)
         for name, (arguments, most) in COMMANDS.items():
             found: dict[Path, list[Took]] = {one: [] for one in checkouts}
