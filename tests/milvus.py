@@ -26,6 +26,7 @@ _numbers = itertools.count()
 @contextmanager
 def lite() -> Iterator[str]:
     """The address of a file of Milvus Lite, which is open until the end of the block."""
+    from milvus_lite.server_manager import server_manager_instance
     from pymilvus import MilvusClient
 
     folder = Path(tempfile.mkdtemp(prefix="workbench-milvus-"))
@@ -34,6 +35,7 @@ def lite() -> Iterator[str]:
         yield f"milvus://{folder}/index.db"
     finally:
         client.close()
+        server_manager_instance.release_server(str(folder / "index.db"))  # else it writes when Python ends
         shutil.rmtree(folder, ignore_errors=True)
 
 
