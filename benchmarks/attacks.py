@@ -1,4 +1,4 @@
-"""The attacks of docs/security.md, run on the command line: seconds, peak memory, and how each ended.
+"""The attacks of docs/security.md, run on the command line: CPU seconds, peak memory, and how each ended.
 
 `python -m benchmarks.attacks [WORD …]` runs all, or those whose names contain a word; with `--write`, it also
 writes what it measured into docs/security.md. It needs Linux, the installed `workbench`, 500 MB of free disk,
@@ -22,7 +22,8 @@ from typing import NamedTuple
 
 import apsw
 
-PROJECT = Path(__file__).parent.parent
+from benchmarks.starting import HERE, as_typed
+
 MOST_SECONDS = 600
 GOOD = """case: 1
 system: openclaw-2026.2.13
@@ -59,10 +60,13 @@ class Attack(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """What a command took and printed; `megabytes` is its peak memory."""
+    """What a command took and printed; `megabytes` is its peak memory.
+
+    `cpu` has the seconds of its processes; other work on the machine lengthens those of the clock.
+    """
 
     code: int
-    seconds: float
+    cpu: float
     megabytes: float
     told: str
 
@@ -287,11 +291,11 @@ ATTACKS = [
     Attack("a case with an alias bomb", written("a.case.yaml", f"case: 1\n{BOMB}\n"), CASE, 2, "alias"),
     Attack(
         "questions with an alias bomb", written("q.yaml", BOMB),
-        ("evaluate", "-m", str(PROJECT / "sample_memory"), "-q", "q.yaml"), 2, "alias",
+        ("evaluate", "-m", str(HERE / "sample_memory"), "-q", "q.yaml"), 2, "alias",
     ),
     Attack(
         "questions of 1.5 GB", large("q.yaml", 1_500_000_000),
-        ("evaluate", "-m", str(PROJECT / "sample_memory"), "-q", "q.yaml"), 2, "more than 2,000,000",
+        ("evaluate", "-m", str(HERE / "sample_memory"), "-q", "q.yaml"), 2, "more than 2,000,000",
     ),
     Attack(
         "an openclaw.json of 1.5 GB", large("openclaw.json", 1_500_000_000),
@@ -311,7 +315,7 @@ ATTACKS = [
     Attack("a note of 1.5 GB", large("memory/a.md", 1_500_000_000), ("index", "."), 2, "10 MB"),
     Attack(
         "a transcript of 1.5 GB", large("sessions/a.jsonl", 1_500_000_000),
-        ("index", str(PROJECT / "sample_memory"), "--sessions", "sessions"), 2, "at most 100 MB",
+        ("index", str(HERE / "sample_memory"), "--sessions", "sessions"), 2, "at most 100 MB",
     ),
     Attack("a hostile notes folder", hostile_notes, ("index", ".", "--skip"), 0, "Indexed 4 files"),
     Attack(
@@ -372,7 +376,7 @@ ATTACKS = [
     ),
     Attack(
         "half a character in the answers of a gate", with_answers("\ud800"),
-        ("runs", "gate", "-m", str(PROJECT / "sample_memory"), "-q", "q.yaml", "--against", "a.jsonl"), 2, "",
+        ("runs", "gate", "-m", str(HERE / "sample_memory"), "-q", "q.yaml", "--against", "a.jsonl"), 2, "",
     ),
     Attack(
         "a report of 1 MB of one pattern", written("r.md", "a-" * 500_000), ("reproduce", "r.md"),
@@ -389,7 +393,7 @@ ATTACKS = [
     ),
     Attack(
         "questions with a value that is none of its kind", written("q.yaml", "questions: [!!timestamp x]"),
-        ("evaluate", "-m", str(PROJECT / "sample_memory"), "-q", "q.yaml"), 2, "it is no timestamp",
+        ("evaluate", "-m", str(HERE / "sample_memory"), "-q", "q.yaml"), 2, "it is no timestamp",
     ),
     Attack(
         "a calibration with a number of 90,000 digits", written("a.calibration.yaml", "a: " + "9" * 90_000),
@@ -441,8 +445,12 @@ def started(attack: Attack, folder: Path, log: Path) -> subprocess.Popen[bytes]:
     program = [sys.executable, "-P", "-m", "workbench", *attack.command]
     if attack.command == ("pytest",):
         program = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    environment = {**os.environ, "XDG_CACHE_HOME": str(folder.parent / "cache"), "PYTHONPATH": str(PROJECT)}
-    environment |= {"OPENAI_API_KEY": "sk-0123456789abcdef", "WORKBENCH_RERANK_KEY": "sk-0123456789abcdef"}
+    environment = as_typed(
+        XDG_CACHE_HOME=str(folder.parent / "cache"),
+        PYTHONPATH=str(HERE),
+        OPENAI_API_KEY="sk-0123456789abcdef",
+        WORKBENCH_RERANK_KEY="sk-0123456789abcdef",
+    )
     with log.open("wb") as out:
         return subprocess.Popen(
             program,
@@ -461,17 +469,17 @@ def ended(attack: Attack, folder: Path) -> Ended:
     process = started(attack, folder, log)
     while True:
         pid, status, used = os.wait4(process.pid, os.WNOHANG)
-        seconds = time.monotonic() - began
         if pid:
             break
-        if seconds > MOST_SECONDS:
+        if time.monotonic() - began > MOST_SECONDS:
             os.killpg(process.pid, signal.SIGKILL)
         if attack.until and not stopped and attack.until in log.read_text(errors="replace"):
             process.terminate()
             stopped = True
         time.sleep(0.02)
     code = process.returncode = os.waitstatus_to_exitcode(status)
-    return Ended(code, seconds, used.ru_maxrss / 1024, log.read_text(errors="replace"))
+    cpu = used.ru_utime + used.ru_stime
+    return Ended(code, cpu, used.ru_maxrss / 1024, log.read_text(errors="replace"))
 
 
 def problems(attack: Attack, got: Ended, folder: Path) -> list[str]:
@@ -489,10 +497,10 @@ def problems(attack: Attack, got: Ended, folder: Path) -> list[str]:
 
 def row(attack: Attack, got: Ended) -> str:
     """A row of the table in docs/security.md."""
-    return f"| {attack.name} | {got.code} | {got.seconds:.1f} | {got.megabytes:.0f} |"
+    return f"| {attack.name} | {got.code} | {got.cpu:.1f} | {got.megabytes:.0f} |"
 
 
-PAGE = PROJECT / "docs" / "security.md"
+PAGE = HERE / "docs" / "security.md"
 BEGIN, END = "<!-- measured: python -m benchmarks.attacks --write -->", "<!-- end of what was measured -->"
 
 
@@ -508,7 +516,7 @@ def write(measured: dict[str, str], failed: int) -> None:
     every = {one.split(" | ")[0].removeprefix("| "): one for one in known.splitlines() if one[:2] == "| "}
     rows = [found for one in ATTACKS if (found := (every | measured).get(one.name))]
     head = f"{len(rows)} attacks, each a process of its own; 0 ended otherwise than they must."
-    table = ["| attack | exit code | s | peak MB |", "|---|---|---|---|", *rows]
+    table = ["| attack | exit code | CPU s | peak MB |", "|---|---|---|---|", *rows]
     text = "\n".join([BEGIN, "", head, "", *table, "", END])
     PAGE.write_text(f"{before}{text}{after}", encoding="utf-8")
 
@@ -525,7 +533,7 @@ def main(words: list[str]) -> int:
             prepare(attack, folder)
             got = ended(attack, folder)
             wrong = problems(attack, got, folder)
-        print(f"{attack.name:42} {got.seconds:6.1f} s {got.megabytes:6.0f} MB  exit {got.code}", flush=True)
+        print(f"{attack.name:47} {got.cpu:6.1f} CPU s {got.megabytes:6.0f} MB  exit {got.code}", flush=True)
         failed += bool(wrong)
         rows[attack.name] = row(attack, got)
         print(*(f"    {text}\n" for text in wrong), sep="", end="", flush=True)
