@@ -29,6 +29,8 @@ CHANCE = 0.05
 MOST_NUMBERS = 50
 SHOWN = 3
 """How many formulas are shown; all are in the data."""
+MOST_WAYS = 20
+"""How many ways of a formula to one number are put into words; the others are counted."""
 PART = re.compile(r"\d+(?:\.\d+)?")
 """A number in the words of a way."""
 ROUNDING = 1e-9
@@ -40,14 +42,15 @@ class Way:
     """How a formula makes one number: the number as printed, the way in words, and the residual.
 
     `residual` is the computed value minus the printed one; where rounded inputs leave a range, that of the
-    nearest value of the range. `more` are the other ways in which the formula makes another value that is
-    printed with the same digits, the simplest first.
+    nearest value of the range. `more` are other ways in which the formula makes another value that is printed
+    with the same digits, the simplest first, at most MOST_WAYS. `count` is the number of all ways.
     """
 
     number: str
     text: str
     residual: float
     more: tuple[str, ...] = ()
+    count: int = 1
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ class Fit:
     @property
     def count(self) -> int:
         """In how many ways the formula makes the numbers."""
-        return prod(1 + len(one.more) for one in self.ways)
+        return prod(one.count for one in self.ways)
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,8 +128,8 @@ class Decoded(Shown):
             for way in fit.ways:
                 parts.append(Block(f"{way.number} = {way.text}", indent=4))
                 parts += [Block(f"or {other}", indent=6) for other in way.more[:SHOWN]]
-                if len(way.more) > SHOWN:
-                    parts.append(Block(f"or in {len(way.more) - SHOWN} more ways", indent=6))
+                if way.count > 1 + SHOWN:
+                    parts.append(Block(f"or in {counted(way.count - 1 - SHOWN, 'more way')}", indent=6))
             parts.append(Block(_by_chance(fit.chance, len(self.numbers)), indent=4))
         for fit in self.fits[SHOWN:]:
             ways = "; ".join(f"{one.number} = {one.text}" for one in fit.ways)
@@ -233,8 +236,9 @@ def cheapest(number: Printed, made: Reachable) -> tuple[float, Way | None]:
     values = np.round([made.low[simplest], made.high[simplest]], 12)
     best, *more = simplest[np.sort(np.unique(values, axis=1, return_index=True)[1])].tolist()
     nearest = float(np.clip(number.value, made.low[best], made.high[best]))
-    others = tuple(made.texts(one) for one in more)
-    return float(made.cost[best]), Way(number.text, made.texts(best), nearest - number.value, others)
+    others = tuple(made.texts(one) for one in more[:MOST_WAYS])
+    way = Way(number.text, made.texts(best), nearest - number.value, others, 1 + len(more))
+    return float(made.cost[best]), way
 
 
 def _chance(asked: Sequence[Printed], made: Sequence[Sequence[Reachable]], cost: float) -> float:

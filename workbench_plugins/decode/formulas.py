@@ -22,9 +22,7 @@ from workbench_plugins.decode.printed import Printed
 from workbench_plugins.engines.presets import ENGINES
 
 DEEPEST = 50
-"""The last rank that is tried in one list."""
-DEEPEST_OF_TWO = 20
-"""The last rank that is tried where two lists bring the same candidate."""
+"""The last rank that is tried in one list, and in each of two."""
 LISTS, DEEPEST_OF_MORE = (3, 4, 5), 10
 """How many lists of more than two are summed, as for several wordings of a question, all with one rank."""
 MOST_INPUTS = 12
@@ -165,10 +163,10 @@ def _computed(stage: ColumnStage, rows: Sequence[Row]) -> Floats | None:
 
 def _rank_formulas(stages: Users, more_lists: bool) -> Iterator[Formula]:
     """The fusions that read ranks alone; those that make the same numbers are one formula."""
-    rows: list[Row] = [{"vector_rank": one} for one in range(1, DEEPEST + 1)]
-    rows += [{"keyword_rank": one} for one in range(1, DEEPEST + 1)]
-    both = range(1, DEEPEST_OF_TWO + 1)
-    rows += [{"vector_rank": one, "keyword_rank": other} for one in both for other in both]
+    ranks = range(1, DEEPEST + 1)
+    rows: list[Row] = [{"vector_rank": one} for one in ranks]
+    rows += [{"keyword_rank": one} for one in ranks]
+    rows += [{"vector_rank": one, "keyword_rank": other} for one in ranks for other in ranks]
     cost = np.array([np.prod(list(row.values())) * len(row) for row in rows], float)
     groups: dict[bytes, tuple[ColumnStage, list[str], Floats]] = {}
     for stage, names in stages:

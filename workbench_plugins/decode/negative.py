@@ -14,7 +14,7 @@ from workbench.records import Shown
 from workbench.systems.catalogue import SYSTEMS
 from workbench.tables import Block, Line, Part
 from workbench_plugins.decode.decoding import MOST_NUMBERS, Way, cheapest
-from workbench_plugins.decode.formulas import DEEPEST, DEEPEST_OF_TWO, formulas_of
+from workbench_plugins.decode.formulas import DEEPEST, formulas_of
 from workbench_plugins.decode.printed import Printed, printed
 
 
@@ -75,8 +75,8 @@ class Possible(Shown):
 def possible(numbers: Sequence[str], system: str, beside: Sequence[str] = ()) -> Possible:
     """Whether the fusion of a system gives these numbers, with the system's own weights and constants.
 
-    A fusion of ranks is tried with all ranks up to DEEPEST in one list and DEEPEST_OF_TWO in two; one of
-    scores with the numbers in `beside`. Raises InputError for an unknown system, for a fusion that needs its
+    A fusion of ranks is tried with all ranks up to DEEPEST in one list and in two; one of scores with the
+    numbers in `beside`. Raises InputError for an unknown system, for a fusion that needs its
     whole list, for one of scores without `beside`, and for a text that is not a number.
     """
     name = SYSTEMS.named(system).name
@@ -93,7 +93,7 @@ def possible(numbers: Sequence[str], system: str, beside: Sequence[str] = ()) ->
         raise InputError(f"The fusion of {name} reads scores.", "Give them: --beside 0.82 --beside 0.4")
     known = [printed(one) for one in beside]
     given = tuple(_given(printed(one), known, found) for one in numbers)
-    ranks = f"from ranks up to {DEEPEST} in one list and {DEEPEST_OF_TWO} in two"
+    ranks = f"from ranks up to {DEEPEST}"
     return Possible(name, ranks if of_ranks else f"from {', '.join(beside)}", given)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.commands import Run
 from workbench.errors import InputError
-from workbench_plugins.decode.decoding import CHANCE, decode
+from workbench_plugins.decode.decoding import CHANCE, MOST_WAYS, SHOWN, decode
 
 KNOWN = [
     (["0.016393"], [], "60 + rank", "1 / (60 + 1)"),
@@ -18,6 +18,7 @@ KNOWN = [
     (["0.148"], ["0.852"], "1 - cosine distance", "1 - 0.852"),
     (["0.307"], ["0.438"], "0.7 × vector score", "0.7 × 0.438 + 0.3 × 0"),
     (["0.0656"], [], "60 + rank", "4 × (1 / (60 + 1)): rank 1 in each of 4 lists"),
+    (["0.0275046"], [], "60 + rank", "1 / (60 + 1) + 1 / (60 + 30)"),
     (["50.572"], ["0.35", "0.222", "50"], "sum of three", "0.35 + 0.222 + 50"),
 ]
 
@@ -105,6 +106,13 @@ def test_two_ways_to_the_same_digits_are_both_named_and_none_is_settled(number: 
     assert not found.settled
     assert f"{number} = " not in found.answer
     assert sum(line.count(" = ") for line in str(found.view()).splitlines()) >= len(found.fits)
+
+
+def test_of_many_ways_some_are_told_and_all_are_counted(run: Run) -> None:
+    (way,) = decode(["0.03"]).fits[0].ways
+    assert len(way.more) == MOST_WAYS
+    assert way.count > 400
+    assert f"or in {way.count - 1 - SHOWN} more ways" in run("decode", "0.03").out
 
 
 def test_the_first_line_names_two_ways_and_counts_the_others(run: Run) -> None:

@@ -35,7 +35,7 @@ def test_a_number_that_no_rank_gives_is_named_with_its_neighbours() -> None:
     assert below is not None
     assert above is not None
     every = [1 / (60 + n) for n in range(1, 51)]
-    every += [1 / (60 + n) + 1 / (60 + m) for n in range(1, 21) for m in range(1, 21)]
+    every += [1 / (60 + n) + 1 / (60 + m) for n in range(1, 51) for m in range(1, 51)]
     assert below == pytest.approx(max(value for value in every if value < 0.0165))
     assert above == pytest.approx(min(value for value in every if value > 0.0165))
 
