@@ -84,6 +84,8 @@ class Formula:
 NOTHING = Reachable(np.empty(0), np.empty(0), np.empty(0), str)
 
 
+OTHER = {"vector_rank": "keyword_rank", "keyword_rank": "vector_rank"}
+
 Users = tuple[tuple[ColumnStage, tuple[str, ...]], ...]
 """Stages, each with the names of the systems that have it."""
 
@@ -189,11 +191,26 @@ def _always(ways: Reachable) -> Callable[[Sequence[Printed]], Reachable]:
 
 
 def _of_ranks(stage: ColumnStage, rows: Sequence[Row], values: Floats, cost: Floats) -> Reachable:
-    def text(way: int) -> str:
-        said = " and ".join(f"{name.removesuffix('_rank')} rank {rank}" for name, rank in rows[way].items())
-        return f"{_term(stage, rows[way])}: {said}"
+    exchanged = _computed(stage, [{OTHER[name]: rank for name, rank in row.items()} for row in rows])
+    assert exchanged is not None
+    said = _in_either_list if np.allclose(exchanged, values, rtol=1e-12, atol=0.0) else _in_each_list
+    return Reachable(
+        values, values, cost, lambda way: f"{_term(stage, rows[way])}: {said(rows[way])}", _terms(stage, rows)
+    )
 
-    return Reachable(values, values, cost, text, _terms(stage, rows))
+
+def _in_each_list(row: Row) -> str:
+    return " and ".join(f"{name.removesuffix('_rank')} rank {rank}" for name, rank in row.items())
+
+
+def _in_either_list(row: Row) -> str:
+    """The ranks, of lists that a formula treats alike: no number says which list had which rank."""
+    one, *other = row.values()
+    if not other:
+        return f"rank {one} in one list"
+    return (
+        f"rank {one} in both lists" if [one] == other else f"rank {one} in one list, {other[0]} in the other"
+    )
 
 
 def _terms(stage: ColumnStage, rows: Sequence[Row]) -> Floats | None:

@@ -93,7 +93,7 @@ def test_seven_digits_are_those_of_single_precision_too() -> None:
     ("number", "ways"),
     [
         ("0.0323", ["1 / (60 + 1) + 1 / (60 + 3)", "1 / (60 + 2) + 1 / (60 + 2)"]),
-        ("0.03226", ["1 / (60 + 2) + 1 / (60 + 2)", "keyword rank 3, each term rounded"]),
+        ("0.03226", ["1 / (60 + 2) + 1 / (60 + 2)", "rank 1 in one list, 3 in the other, each term rounded"]),
     ],
 )
 def test_two_ways_to_the_same_digits_are_both_named_and_none_is_settled(number: str, ways: list[str]) -> None:
@@ -123,6 +123,19 @@ def test_the_first_line_names_two_ways_and_counts_the_others(run: Run) -> None:
     assert found["settled"] is False
 
 
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        ("0.9919354838709679", "rank 1 in one list, 2 in the other"),
+        ("0.4919354838709677", "rank 2 in one list"),
+        ("0.0023584905660377358", "keyword rank 47"),
+    ],
+)
+def test_a_list_is_named_only_where_its_weight_tells_which_it_is(number: str, words: str) -> None:
+    """Two lists with equal weights may have the ranks the other way round."""
+    assert decode([number]).fits[0].ways[0].text.endswith(f": {words}")
+
+
 def test_a_number_that_one_formula_makes_in_one_way_is_settled() -> None:
     found = decode(["50.572"], ["0.35", "0.222", "50"])
     assert found.settled
@@ -132,4 +145,4 @@ def test_a_number_that_one_formula_makes_in_one_way_is_settled() -> None:
 def test_a_sum_of_rounded_terms_has_its_formula_first() -> None:
     found = decode(["0.01639", "0.03278"])
     assert "60 + rank), ranks from 1" in found.claimed[0].name
-    assert found.claimed[0].ways[1].text.endswith("vector rank 1 and keyword rank 1, each term rounded")
+    assert found.claimed[0].ways[1].text.endswith("rank 1 in both lists, each term rounded")
