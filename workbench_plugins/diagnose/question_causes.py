@@ -156,9 +156,14 @@ def _language(asked: Asked) -> Iterator[Cause]:
     inner = innermost(asked.index)
     if MULTILINGUAL in getattr(inner, "model", ""):
         return
-    theirs, _ = language_of(_sample(asked.index))
+    notes = _sample(asked.index)
+    theirs, _ = language_of(notes)
     mine, words = _language_of_question(asked, theirs)
     if not mine or not theirs or mine == theirs:
+        return
+    others = {language_of([text])[0] for text in notes} - {theirs, ""}
+    wanted = asked.index.chunks(asked.index.rows_of(asked.wanted)) if asked.wanted else ()
+    if not _is_rather_in(theirs, mine, [one.text for one in wanted]) or (not wanted and mine in others):
         return
     memory = inner.command_options if isinstance(inner, MemoryIndex) else "FOLDER"
     works = _in_many_languages(asked, inner) if asked.deep and isinstance(inner, MemoryIndex) else None
@@ -176,11 +181,18 @@ def _language(asked: Asked) -> Iterator[Cause]:
         None: f"ask in {theirs}; or try a model of many languages: {command}",
     }
     yield cause_in_question(
-        f"the question is in {mine}, and the notes are in {theirs}",
+        f"the question is in {mine}, and {'most' if others else 'the'} notes are in {theirs}",
         repairs[works],
         evidence,
         bool(works),
     )
+
+
+def _is_rather_in(language: str, other: str, texts: Sequence[str]) -> bool:
+    """Whether some texts have no more function words of another language, and are not in its script."""
+    words = Counter(word.lower() for text in texts for word in unicode_words(text))
+    mine, others = (sum(words[one] for one in LANGUAGES.get(name, ())) for name in (language, other))
+    return mine >= others and language_of(texts)[0] != other
 
 
 def _language_of_question(asked: Asked, theirs: str) -> tuple[str, list[str]]:
@@ -222,9 +234,10 @@ def _in_many_languages(asked: Asked, index: MemoryIndex) -> bool | None:
 
 
 def _sample(index: Index) -> list[str]:
+    """The first two chunks of files that are spread evenly, a text for each file."""
     paths = index.paths()
     some = paths[:: max(1, -(-len(paths) // SAMPLE))]
-    return [one.text for path in some for one in index.chunks(index.rows_of(path)[:2])]
+    return ["\n".join(one.text for one in index.chunks(index.rows_of(path)[:2])) for path in some]
 
 
 def language_of(texts: Sequence[str], least: int = 2) -> tuple[str, list[str]]:

@@ -290,6 +290,26 @@ def test_one_function_word_tells_the_language_where_no_note_has_the_other_words(
     assert found.headline.startswith(f"Cause: question: the question is in {language}, and the notes are in")
 
 
+NORWEGIAN = {
+    "memory/kai.md": "Det er mye vann på kaia når vinden står på. Vi har en lense, og den er under trappa.",
+    "memory/motor.md": "Skift olje hver høst, og se etter vann. Er den hvit, må vi ha en ny pakning.",
+}
+
+
+def test_a_note_in_the_language_of_the_question_has_another_cause(tmp_path: Path) -> None:
+    day = "This is the note of a day, and what we did with the boat."
+    with world.build(tmp_path, {**{f"memory/{n}.md": f"{day} {n}" for n in range(5)}, **NORWEGIAN}) as index:
+        for question in ("hva gjør vi når det er vann på kaia", "ka ska eg gjer når motoren e blitt kvit"):
+            asked = Asked(question, SYSTEMS["openclaw-2026.2.13"], index, lambda _: False)
+            assert not any("question is in" in one.description for one in question_causes(asked))
+            for path in NORWEGIAN:
+                found = question_causes(replace(asked, wanted=path, deep=True))
+                assert not any("question is in" in one.description for one in found)
+        found = question_causes(replace(asked, wanted="memory/1.md", deep=True))
+        told = "question is in Norwegian, and most notes are in English"
+        assert any(told in one.description for one in found)
+
+
 @pytest.mark.parametrize(
     "question", ["zyxo bin", "the die cast zyxo", "barn vom zyxo", "zyxo", "AI zyxo", "zyxo LA"]
 )
