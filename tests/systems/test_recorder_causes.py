@@ -393,3 +393,14 @@ def test_distances_that_a_case_takes_for_scores_are_named_by_their_order() -> No
     assert not any("as distances do" in line for line in told_of(falling, words))
     in_vain = {"rota": 0.21, "foal": 0.38, "colic": 0.71}
     assert not any("as distances do" in line for line in told_of(in_vain, words))
+
+
+def test_a_case_whose_lists_write_ids_in_two_ways_says_so() -> None:
+    vector = {"foal": 0.8, "colic": 0.75, "rota": 0.6}
+    cause, repair = told_of(vector, {"colic#0": 4.9, "rules#0": 2.2})
+    assert cause == "Cause: ids: the lists write the id of one document in two ways: colic and colic#0"
+    assert repair.startswith(
+        "Repair: write the ids in one way in both lists, as documents or as their chunks"
+    )
+    two_chunks = told_of(vector, {"colic#0": 4.9, "colic#1": 2.2})
+    assert not any("two ways" in line for line in two_chunks)

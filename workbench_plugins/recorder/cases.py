@@ -29,6 +29,7 @@ from workbench_plugins.diagnose.parameters import settings_between
 from workbench_plugins.engines.lists import Asked, Scores
 from workbench_plugins.engines.presets import PIPELINES
 from workbench_plugins.engines.whose_fusion import lists_of
+from workbench_plugins.recorder.fusion_causes import forms_of_ids
 from workbench_plugins.recorder.recorded_index import ListsOfCase
 from workbench_plugins.recorder.recording import Recording, as_known
 
@@ -95,8 +96,8 @@ def cause_in_lists(ran: CaseRun) -> list[str]:
     if lists is None or failing is None or failing.asked.expect.found in failing.trace.paths()[:1]:
         return []
     legs = {"vector": _recorded(lists.vector), "keyword": _recorded(lists.keyword)}
-    if as_distances := _as_distances(ran.case, failing.asked):
-        return as_distances
+    if told := _as_distances(ran.case, failing.asked) or _under_one_id(ran.case, failing.asked):
+        return told
     question, target = failing.asked.question, failing.asked.expect.found or ""
     known = dict.fromkeys([*lists.vector, *lists.keyword, target], "")
     index = ListsOfCase("the given lists", legs, known)
@@ -116,15 +117,43 @@ def _as_distances(case: Case, asked: CaseQuestion) -> list[str]:
         if len(scores) < FEWEST_RISING or [*scores.values()] != sorted({*scores.values()}):
             continue
         similar = {id_: 1 - distance for id_, distance in scores.items()}
-        memory = CaseMemory(lists=CaseLists(**{**dict(lists), leg: similar}))
-        ran = run_case(case.with_changes(memory=memory))
-        if any(one.holds for one in ran.answers if one.asked == asked):
+        if _holds(case, asked, CaseLists(**{**dict(lists), leg: similar})):
             return [
                 f"Cause: {leg} leg: its list begins with the smallest number, as distances do, "
                 "and a case takes the largest number for the best",
                 f"Repair: write 1 - the number for each number of the {leg} list: the case holds then",
             ]
     return []
+
+
+def _under_one_id(case: Case, asked: CaseQuestion) -> list[str]:
+    """Documents whose ids the lists write in two ways: tried with one id for both; empty if in vain.
+
+    A way of writing is tried only if no two ids of one list are the same in it.
+    """
+    lists, target = case.memory.lists or CaseLists.model_construct(), asked.expect.found or ""
+    for form, how, fewest in forms_of_ids([lists.vector, lists.keyword]):
+        first = {form(one): one for one in (*lists.keyword, *lists.vector, target)}
+        alike = [
+            {first[form(one)]: score for one, score in scores.items()}
+            for scores in (lists.vector, lists.keyword)
+        ]
+        twice = [one for one in (*lists.vector, *lists.keyword) if first[form(one)] != one]
+        if len(twice) < fewest or [*map(len, alike)] != [len(lists.vector), len(lists.keyword)]:
+            continue
+        if _holds(case, asked, CaseLists(vector=alike[0], keyword=alike[1])):
+            return [
+                f"Cause: ids: the lists write the id of one document in two ways: {first[form(twice[0])]} "
+                f"and {twice[0]}",
+                f"Repair: write the ids in one way in both lists, {how}: the case holds then",
+            ]
+    return []
+
+
+def _holds(case: Case, asked: CaseQuestion, lists: CaseLists) -> bool:
+    """Whether a question of a case has its expected answer with other lists."""
+    ran = run_case(case.with_changes(memory=CaseMemory(lists=lists)))
+    return any(one.holds for one in ran.answers if one.asked == asked)
 
 
 def _recorded(scores: Scores) -> Asked:

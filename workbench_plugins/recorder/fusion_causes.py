@@ -211,7 +211,7 @@ def _without_folder(ids: Iterable[str]) -> Callable[[str], str]:
     return lambda id_: plain_id(id_).removeprefix(start)
 
 
-def _forms(lists: Iterable[Iterable[str]]) -> Iterator[tuple[Callable[[str], str], str, int]]:
+def forms_of_ids(lists: Iterable[Iterable[str]]) -> Iterator[tuple[Callable[[str], str], str, int]]:
     """Each way of writing ids, how it may be named, and how many ids must become alike by it."""
     for form, how in FORMS:
         yield form, how, 1
@@ -231,7 +231,7 @@ def _ids_in_two_ways(index: RecordedIndex, legs: list[ListLeg], runs: Reruns, go
         return
     ids = {int(row): index.chunks(np.array([row]))[0].id for rows in lists.values() for row in rows}
     listed = [[ids[int(row)] for row in rows] for rows in lists.values()]
-    for form, how, fewest in _forms(listed):
+    for form, how, fewest in forms_of_ids(listed):
         alike = [{form(ids[int(row)]) for row in rows} for rows in lists.values()]
         if any(len(some) < rows.size for some, rows in zip(alike, lists.values(), strict=True)):
             continue
