@@ -15,6 +15,7 @@ import tempfile
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from textwrap import shorten
 from urllib.parse import unquote
@@ -58,15 +59,15 @@ def _visible(text: str) -> str:
     return "".join(one for one in text if unicodedata.category(one) != "Cf")
 
 
-def _decoded(text: str) -> str:
-    """Lines in UTF-8 that were read as Windows-1252 or Latin-1, read as UTF-8."""
-    return "\n".join(_decoded_line(line) for line in text.split("\n"))
+def _decoded(encoding: str, text: str) -> str:
+    """Lines in an encoding that were read as Windows-1252 or Latin-1, read as they were written."""
+    return "\n".join(_decoded_line(encoding, line) for line in text.split("\n"))
 
 
-def _decoded_line(line: str) -> str:
-    for encoding in ("cp1252", "latin-1"):
+def _decoded_line(encoding: str, line: str) -> str:
+    for read_as in ("cp1252", "latin-1"):
         try:
-            return line.encode(encoding).decode("utf-8")
+            return line.encode(read_as).decode(encoding)
         except UnicodeError:
             continue
     return line
@@ -155,7 +156,7 @@ READINGS = (
     Reading(
         "UTF-8 that was read as Latin-1",
         "restore its letters",
-        _decoded,
+        partial(_decoded, "UTF-8"),
         "cp FILE FILE.old && iconv -f UTF-8 -t WINDOWS-1252 FILE.old > FILE",
     ),
     Reading(
@@ -219,6 +220,26 @@ READINGS = (
 DIGITS = str.maketrans("olisb", "01158")
 """The digits that a scan has in place of letters that look like them."""
 BETWEEN_LETTERS = re.compile(r"[^\W\d_]\d+[^\W\d_]")
+
+
+CODE_PAGES = ("CP850", "CP437", "MACINTOSH", "WINDOWS-1251", "KOI8-R")
+"""Encodings of older systems, by the names that iconv and Python know."""
+
+
+def in_code_page(text: str, asked: Mapping[str, set[str]]) -> list[Reading]:
+    """The reading of a text in the code page that brings back most of some words; none if none does."""
+    left = {name: len(_missing(asked, _decoded(name, text))) for name in CODE_PAGES}
+    name = min(left, key=left.__getitem__)
+    if left[name] == len(asked):
+        return []
+    return [
+        Reading(
+            f"letters in {name} that were read as Windows-1252",
+            "restore its letters",
+            partial(_decoded, name),
+            f"cp FILE FILE.old && iconv -f UTF-8 -t WINDOWS-1252 FILE.old | iconv -f {name} -t UTF-8 > FILE",
+        )
+    ]
 
 
 def _scanned(text: str, words: Iterable[str]) -> list[Reading]:
@@ -289,7 +310,7 @@ def _hidden_words(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     asked = {one.lower(): _words(one) for one in content_words(unicode_words(runs.question))}
     missing = _missing(asked, text)
     found: list[Cause] = []
-    readings = [*READINGS, *_scanned(text, missing)]
+    readings = [*READINGS, *in_code_page(text, missing), *_scanned(text, missing)]
     for one in readings if text and missing else ():
         if one.meant(text) != text and (back := missing.keys() - _missing(missing, one.meant(text)).keys()):
             found.append(_hidden(runs, index, goal, [one], back))
@@ -429,9 +450,10 @@ KEEPS = " -i.old "
 
 def _does_the_same(reading: Reading, text: str) -> bool:
     """Whether the command makes of the whole text what the reading makes of it line by line."""
-    if reading.meant is _decoded:
+    if isinstance(reading.meant, partial):
+        encoding: str = reading.meant.args[0]
         try:
-            return text.encode("cp1252").decode("utf-8") == reading.meant(text)
+            return text.encode("cp1252").decode(encoding) == _decoded(encoding, text)
         except UnicodeError:
             return False
     if reading.meant is _latin:  # a text in Cyrillic or Greek would lose its own letters

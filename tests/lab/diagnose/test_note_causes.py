@@ -24,7 +24,7 @@ from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.catalogue import SYSTEMS, indexing
 from workbench_plugins.diagnose.asked import Asked
 from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
-from workbench_plugins.diagnose.note_causes import READINGS
+from workbench_plugins.diagnose.note_causes import READINGS, in_code_page
 from workbench_plugins.diagnose.question_causes import question_causes
 
 PIPELINE = SYSTEMS["openclaw-2026.2.13+or"].asking(limit=1)
@@ -246,6 +246,12 @@ def test_a_command_that_would_spoil_other_text_is_not_printed(tmp_path: Path, te
     assert not any(one.startswith("perl") for one in of_note)
 
 
+def test_a_note_of_which_one_line_is_damaged_is_mended_by_hand(tmp_path: Path) -> None:
+    found = diagnosed(tmp_path, "# BÃ¼rste\n\nIn der Küche.\n", "bürste barn")
+    (damaged,) = (one for one in found.causes if "UTF-8 that was read" in one.description)
+    assert damaged.repair == "restore its letters, then index again"
+
+
 def test_a_note_that_no_command_mends_is_mended_by_hand(tmp_path: Path) -> None:
     found = diagnosed(tmp_path, tagged(NOTE))
     assert found.causes[0].repair == "write the words without tags and named characters, then index again"
@@ -263,6 +269,40 @@ def test_a_mail_and_letters_that_look_alike_are_named(tmp_path: Path, text: str,
     assert found.causes[0].where == ("note",)
     assert found.causes[0].verified
     assert words in found.headline
+
+
+@pytest.mark.parametrize("code_page", ["WINDOWS-1251", "KOI8-R"])
+def test_letters_of_a_code_page_are_restored(tmp_path: Path, run: Run, code_page: str) -> None:
+    note, rival = "# Насос\n\nНасос стоит под лестницей.\n", tmp_path / "notes/memory/rival.md"
+    rival.parent.mkdir(parents=True)
+    rival.write_text("# House\n\nOur house, that is дома.\n", encoding="utf-8")
+    found = diagnosed(tmp_path, note.encode(code_page).decode("latin-1"), "насос под лестницей дома")
+    first = found.causes[0]
+    assert f"letters in {code_page} that were read as Windows-1252" in first.description
+    assert first.verified
+
+
+@pytest.mark.parametrize(
+    ("code_page", "word", "folded"),
+    [
+        ("CP850", "på", "pa"),
+        ("CP850", "søl", "søl"),
+        ("CP437", "σα", "σα"),
+        ("MACINTOSH", "på", "pa"),
+        ("WINDOWS-1251", "насос", "насос"),
+    ],
+)
+def test_the_command_for_a_code_page_writes_the_note_as_it_is_meant(
+    tmp_path: Path, code_page: str, word: str, folded: str
+) -> None:
+    meant = f"# Note\n\n{word}\n"
+    note = meant.encode(code_page).decode("cp1252")
+    (reading,) = in_code_page(note, {word: {folded}})
+    file = tmp_path / "note.md"
+    file.write_text(note, encoding="utf-8")
+    subprocess.run(reading.command.replace("FILE", shlex.quote(str(file))), shell=True, check=True)
+    assert reading.meant(note) == file.read_text("utf-8") == meant
+    assert not in_code_page(note, {"kettle": {"kettle"}})
 
 
 def test_digits_inside_words_are_named_and_only_words_of_the_question_are_mended(
