@@ -61,6 +61,7 @@ from workbench_plugins.diagnose.pasted_command import added_settings, command_wi
 from workbench_plugins.diagnose.question_causes import (
     causes_of_form,
     causes_of_words,
+    lacks_words,
     other_words,
     unknown_name,
 )
@@ -434,6 +435,8 @@ def _page(
     of_words = [] if outside else of_question(causes_of_words, runs, index, goal)
     if not outside and not of_words and not inside:
         of_words = of_question(other_words, runs, index, goal)
+    elif not outside and not of_words and _is_far_behind(inside, runs.base, goal.path, len(index.paths())):
+        of_words = of_question(lacks_words, runs, index, goal)
     elif inside and not outside and not of_words:
         for one in of_question(unknown_name, runs, index, goal):
             inside[0] = replace(inside[0], description=f"{inside[0].description}; and no note has “{one}”")
@@ -479,6 +482,13 @@ def _likelier(in_chunk: Sequence[Cause], inside: Sequence[Cause]) -> list[Cause]
     """
     many = bool(inside) and len(inside[0].repairs) > 1
     return [*in_chunk, *inside] if many or any(map(is_unread, in_chunk)) else [*inside, *in_chunk]
+
+
+def _is_far_behind(inside: Sequence[Cause], trace: Trace, path: str, files: int) -> bool:
+    """Whether only a limit is at fault, and half of the memory's files or more are before this one."""
+    ahead = list(dict.fromkeys(one.chunk.path for one in trace.candidates))
+    limited = bool(inside) and inside[0].where == (Limit.slot,)
+    return limited and path in ahead and 2 * ahead.index(path) >= files
 
 
 def _is_unusual(inside: Sequence[Cause]) -> bool:

@@ -450,6 +450,19 @@ def _called_otherwise(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
         )
 
 
+def lacks_words(asked: Asked, _: Sequence[str] = ()) -> list[Cause]:
+    """Whether the wanted file has no word of content of the question, nor one that begins like it."""
+    texts = [asked.wanted, *(one.text for one in asked.index.chunks(asked.index.rows_of(asked.wanted)))]
+    own = Counter(word.lower() for text in texts for word in unicode_words(text))
+    words = [one for one in _replaceable(asked.question) if _has_content(one.lower(), asked.vocabulary)]
+    if not words or any(is_near(one.lower(), own) for one in words):
+        return []
+    says = f"the file has none of the question's words: {', '.join(words[:6])}"
+    repair = "write them into the file, or ask with words that it has"
+    looked = f"{counted(len(own), 'word')} of the file were looked at"
+    return [Cause(("note",), says, repair, looked, verified=False, certain=True)]
+
+
 HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
 ASKS = "who|what|when|where|why|how|which|whose"
 SEVERAL = re.compile(rf"(?:[?,;]\s*(?:and\s+)?|\s+and\s+)(?=(?:{ASKS})\b)", re.IGNORECASE)

@@ -290,6 +290,29 @@ def test_one_function_word_tells_the_language_where_no_note_has_the_other_words(
     assert found.headline.startswith(f"Cause: question: the question is in {language}, and the notes are in")
 
 
+SHORTHAND = "Prp tps bnt, snt to Alsnd. Bck 14/5. Shft drwn, ctls brg 1 mm, lft in."
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (SHORTHAND, "note: the file has none of the question's words: propeller, bent"),
+        (f"{SHORTHAND} Bent.", "limit: keep the first 6"),
+    ],
+)
+def test_a_limit_is_no_cause_where_half_of_the_memory_is_before_a_file_without_the_words(
+    tmp_path: Path, text: str, says: str
+) -> None:
+    things = ["rope", "anchor", "ladder", "engine", "mast", "rudder", "pump", "winch", "tiller", "galley"]
+    things += ["compass", "bilge", "cabin"]
+    notes = {f"memory/{one}.md": f"# {one}\nThe propeller and the {one}: bent or not.\n" for one in things}
+    root, file = world.write(tmp_path / "notes", {**notes, "memory/old.md": text}), tmp_path / "index"
+    index_folder(root, options=Options(index_path=file))
+    with open_index(root, index_path=file) as index:
+        found = diagnose("propeller bent", SYSTEMS["recommended"], index, "memory/old.md")
+    assert found.headline.startswith(f"Cause: {says}")
+
+
 NORWEGIAN = {
     "memory/kai.md": "Det er mye vann på kaia når vinden står på. Vi har en lense, og den er under trappa.",
     "memory/motor.md": "Skift olje hver høst, og se etter vann. Er den hvit, må vi ha en ny pakning.",
