@@ -10,10 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import workbench as wb
 from tests.commands import PROJECT, Run
 from tests.extensions.memory_index import InMemoryIndex
 from tests.world import write
 from workbench.errors import InputError
+from workbench.measure.evaluation import evaluate
+from workbench.measure.paired import paired_with_first
 from workbench.measure.questions import QuestionSet
 from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.index import MemoryIndex
@@ -209,3 +212,25 @@ def test_the_page_shows_a_question_as_the_command_prints_it(
     at = printed.index(f"system {RECOMMENDED.name}, file {target}")
     for line in "".join(blocks).splitlines():
         at = printed.index(f"\n{line}\n", at)
+
+
+def test_the_page_compares_the_systems_as_an_evaluation_does(
+    sample: MemoryIndex, questions: QuestionSet
+) -> None:
+    page = (PROJECT / "docs" / "recommended.md").read_text(encoding="utf-8")
+    table = page.partition("difference from `recommended`")[2].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()[2:]]
+    names = [re.findall(r"`(.+?)`", row[0])[0].replace("…", "openclaw-2026.2.13") for row in rows]
+    runs = evaluate(questions, [wb.system(name) for name in names], sample)
+    told = ["", *(one.interval_text for one in paired_with_first(runs))]
+    assert [row[1:] for row in rows] == [
+        [
+            f"{one.overall.hits}/{one.overall.n}",
+            f"{100 * one.hit_interval[0]:.0f} – {100 * one.hit_interval[1]:.0f} %",
+            difference,
+            f"{one.silent.hits}/{one.silent.n}",
+        ]
+        for one, difference in zip(runs, told, strict=True)
+    ]
+    tells = [name for name, one in zip(names[1:], paired_with_first(runs), strict=True) if one.differs]
+    assert tells == ["openclaw-2026.2.13", "openclaw-2026.2.13+renormalised"]
