@@ -1,4 +1,4 @@
-"""The commands and the code in the README and in docs/*.md work in this version."""
+"""The commands and the code in the README, in docs/*.md and in what was measured work in this version."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from workbench.systems.catalogue import SYSTEMS
 
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
 DOCS = sorted((PROJECT / "docs").glob("*.md"))
-TEXT = "\n".join([README, *(file.read_text(encoding="utf-8") for file in DOCS)])
+MEASURED = PROJECT / "workbench_plugins" / "recommended" / "measured.md"
+TEXT = "\n".join([README, *(file.read_text(encoding="utf-8") for file in (*DOCS, MEASURED))])
 ROOT: Any = reference.root_command()
 
 INLINE = list(dict.fromkeys(re.findall(r"`((?:workbench|python -m|make) [^`]+)`", TEXT)))
@@ -164,7 +165,8 @@ def test_every_link_and_every_path_in_the_text_leads_to_a_file() -> None:
         *re.findall(r"^(workbench/[\w./]*|[a-z_]+/)(?=\s)", README, re.M),
         *re.findall(r"`(workbench/[\w./]+|tests/[\w./]*)`", TEXT),
     ]
-    assert [one for one in paths if not any((at / one).exists() for at in (PROJECT, PROJECT / "docs"))] == []
+    folders = (PROJECT, PROJECT / "docs", MEASURED.parent)
+    assert [one for one in paths if not any((at / one).exists() for at in folders)] == []
 
 
 def test_the_reading_page_names_the_stages_in_their_order() -> None:
