@@ -144,9 +144,9 @@ def commands_page() -> str:
     for path, command in sorted(_commands(root)):
         lines += [f"## {path}", "", " ".join(command.help.split()), ""]
         lines += ["```", f"workbench {path} {_usage(command)}".rstrip(), "```", "", *_parameters(command)]
-    # The columns of tables are described by hand. tests/views/test_frames.py compares them with real ones.
-    described = (HERE / "commands.md").read_text(encoding="utf-8").partition(TABLES)[2]
-    return "\n".join([*lines, *_json()]) + f"\n{TABLES}{described}"
+    # The rest is described by hand. tests/docs and tests/views/test_frames.py compare it with real values.
+    described = (HERE / "commands.md").read_text(encoding="utf-8").partition(BY_HAND)[2]
+    return "\n".join([*lines, *_json()]) + f"\n{BY_HAND}{described}"
 
 
 def _json() -> Iterator[str]:
@@ -415,8 +415,8 @@ def _kinds(data: Any, key: str) -> Iterator[tuple[str, str]]:
             yield from _kinds(value, f"{key}[]")
 
 
-TABLES = "# Tables of pandas\n"
-"""The heading of the last part of commands.md, which is written by hand."""
+BY_HAND = "# JSON of diagnose\n"
+"""The heading with which the last part of commands.md begins, which is written by hand."""
 KINDS = {
     str: "text",
     int: "integer",

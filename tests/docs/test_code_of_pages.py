@@ -90,6 +90,7 @@ def test_an_engine_that_is_down_is_an_error_and_not_an_unanswered_question() -> 
 # docs/diagnose.md
 
 PAGE = (PROJECT / "docs" / "diagnose.md").read_text(encoding="utf-8")
+JSON = (PROJECT / "docs" / "commands.md").read_text(encoding="utf-8").partition("# JSON of diagnose\n")[2]
 
 
 @pytest.fixture(scope="module")
@@ -100,18 +101,18 @@ def data(sample: MemoryIndex, questions: QuestionSet) -> dict[str, Any]:
 
 
 def described(heading: str) -> list[str]:
-    """The keys in the first table below a heading of the page."""
-    table = PAGE.partition(heading)[2].partition("|---|---|\n")[2].partition("\n\n")[0]
+    """The keys in the first table below a heading of the description."""
+    table = JSON.partition(heading)[2].partition("|---|---|\n")[2].partition("\n\n")[0]
     return [key for row in table.splitlines() for key in re.findall(r"`(\w+)`", row.split("|")[1])]
 
 
 def test_the_keys_and_the_version_are_those_of_the_page(data: dict[str, Any]) -> None:
     keys = ["question", "target", "fate", "indexed_otherwise", "causes", "fixes", "price"]
-    assert list(data) == keys == described("## JSON")
+    assert list(data) == keys == described("prints one object")
     assert list(data["causes"][0]) == described("Each of `causes`:")
     assert list(data["fixes"][0]) == described("Each of `fixes`:")
     assert list(data["price"]) == described("`price`:")
-    assert f"## JSON, version {FORMAT}" in PAGE
+    assert f"This is version {FORMAT} of it" in JSON
     assert data["price"]["format"] == FORMAT
 
 

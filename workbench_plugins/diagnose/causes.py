@@ -682,7 +682,7 @@ class Cause:
     certain: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """The cause in the form that docs/diagnose.md describes."""
+        """The cause in the form that docs/commands.md describes."""
         return {
             "where": list(self.where),
             "parameters": list(self.parameters),

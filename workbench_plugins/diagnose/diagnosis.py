@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from workbench.figures import Figure
 
 FORMAT = 2
-"""The version of `Diagnosis.as_json`, which docs/diagnose.md describes."""
+"""The version of `Diagnosis.as_json`, which docs/commands.md describes."""
 
 
 FEW_CHUNKS = 6
@@ -280,7 +280,7 @@ class Diagnosis(Tabular):
         return tidy(FIXES, rows)
 
     def as_json(self) -> dict[str, Any]:
-        """The diagnosis in the form that docs/diagnose.md describes, version FORMAT."""
+        """The diagnosis in the form that docs/commands.md describes, version FORMAT."""
         now = self.prices.now
         return {
             "question": self.question,

@@ -195,7 +195,7 @@ class Fix:
         return _joined(self.begins, [imported, "", f"pipeline = {function}(pipeline, {settings})"])
 
     def as_json(self, typed: bool = True) -> dict[str, Any]:
-        """The fix in the form that docs/diagnose.md describes; `typed` if a command makes its pipeline."""
+        """The fix in the form that docs/commands.md describes; `typed` if a command makes its pipeline."""
         return {
             "setting": self.setting,
             "value": self.value,
