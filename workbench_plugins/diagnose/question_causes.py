@@ -14,6 +14,7 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import date
 from functools import cache
 from importlib.util import find_spec
@@ -610,12 +611,10 @@ def _date(asked: Asked) -> Iterator[Cause]:
     """A date that no note writes so, and a form of some note with which the answer is as wanted."""
     notes = [text.lower() for text in asked.texts]  # each begins with the file's name
     bodies = [text.partition("\n")[2] for text in notes]
-    for written, days in dates_in(asked.question):
+    years = sorted({year for text in notes for year in re.findall(r"\b((?:19|20)\d\d)-\d\d-\d\d", text)})
+    for written, days in [*dates_in(asked.question), *weeks_in(asked.question, years)]:
         if any(written.lower() in text for text in notes):
             continue
-        years = sorted(
-            {found[0] for text in notes for found in re.findall(r"\b((?:19|20)\d\d)-(\d\d)-\d\d", text)}
-        )
         forms = dict.fromkeys(form for day in days for form in _forms(day, years))
         there = {form: "the notes have" for form in forms if _stands_in(form, bodies)}
         named = {form: "a file's name has" for form in forms if form not in there and _stands_in(form, notes)}
@@ -634,8 +633,9 @@ def _date(asked: Asked) -> Iterator[Cause]:
 
 def _stands_in(form: str, texts: Sequence[str]) -> bool:
     """Whether a date stands in one of the texts, and is no part of another date."""
-    pattern = re.compile(rf"(?<!\w)(?<!\d[./-]){re.escape(form.lower())}(?![\w/]|[.-]\d)")
-    return any(pattern.search(text) for text in texts)
+    plain = form.lower()
+    pattern = re.compile(rf"(?<!\w)(?<!\d[./-]){re.escape(plain)}(?![\w/]|[.-]\d)")
+    return any(plain in text and pattern.search(text) for text in texts)
 
 
 Day = tuple[int | None, int, int]
@@ -654,6 +654,30 @@ def dates_in(text: str) -> Iterator[tuple[str, list[Day]]]:
             if 1 <= int(month) <= 12 and 1 <= int(parts["d"]) <= 31:
                 found.setdefault(match[0], []).append((year, int(month), int(parts["d"])))
     yield from found.items()
+
+
+WEEK = re.compile(
+    r"\b(?:(?:calendar )?week|kw|kalenderwoche|semaine|semana|settimana|uke|uge|vecka) ?"
+    r"(?P<w>\d{1,2})\b(?:(?: of)?,? (?P<y>(?:19|20)\d\d)\b)?",
+    re.I,
+)
+
+
+def weeks_in(text: str, years: Sequence[str]) -> Iterator[tuple[str, list[Day]]]:
+    """The weeks of a text as they are written, each with its days, from Monday on: in its year, or in some.
+
+    Source: ISO 8601, whose first week has the year's first Thursday.
+    """
+    for match in WEEK.finditer(text):
+        days: list[Day] = []
+        for year in [match["y"]] if match["y"] else years:
+            with suppress(ValueError):  # no such week
+                days += [(one.year, one.month, one.day) for one in _days_of_week(int(year), int(match["w"]))]
+        yield match[0], days
+
+
+def _days_of_week(year: int, week: int) -> list[date]:
+    return [date.fromisocalendar(year, week, day) for day in range(1, 8)]
 
 
 def _forms(day: Day, years: Sequence[str]) -> Iterator[str]:

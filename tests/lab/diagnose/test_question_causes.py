@@ -32,6 +32,7 @@ from workbench_plugins.diagnose.question_causes import (
     language_of,
     other_words,
     question_causes,
+    weeks_in,
 )
 from workbench_plugins.diagnose.short_forms import short_form_causes
 
@@ -397,6 +398,25 @@ def test_a_form_of_a_date_is_of_the_notes_only_where_a_text_has_it_and_it_works(
         assert told("14 Feb 26") == [f"{begin}the notes have “14 Feb 26”"]
         assert told("2026-02-14") == [f"{begin}a file's name has “2026-02-14”"]
         assert not [one for one in told("4 Feb 26") if one.startswith(begin)]
+
+
+def test_a_week_of_the_year_is_a_date_of_its_days(tmp_path: Path) -> None:
+    """The first week of a year has its first Thursday, so 29 December 2025 is in week 1 of 2026."""
+    assert dict(weeks_in("week 1, KW 53 of 2025", ["2026"])) == {
+        "week 1": [(2025, 12, 29), (2025, 12, 30), (2025, 12, 31), *((2026, 1, day) for day in range(1, 5))],
+        "KW 53 of 2025": [],
+    }
+    with world.build(tmp_path, NOTES) as index:
+        asked = Asked(
+            "what happened in calendar week 50 of 2025",
+            SYSTEMS["recommended"],
+            index,
+            lambda trace: trace.question == "what happened in 2025-12-14",
+            deep=True,
+        )
+        (found,) = question_causes(asked)
+    week = "the question writes the date as “calendar week 50 of 2025”, and no note does"
+    assert found.description == f"{week}: the notes have “2025-12-14”"
 
 
 def test_a_short_year_and_a_day_with_its_month_are_dates() -> None:
