@@ -16,7 +16,7 @@ import numpy as np
 
 from workbench.records import Floats
 from workbench.retrieval.columns import Columns, ColumnStage
-from workbench.retrieval.fusion import RankSum
+from workbench.retrieval.fusion import RankSum, reciprocal_rank
 from workbench.systems.catalogue import every_system
 from workbench_plugins.decode.printed import Printed
 from workbench_plugins.engines.presets import ENGINES
@@ -29,6 +29,8 @@ MOST_INPUTS = 12
 """Formulas of printed numbers read at most so many of them: the first ones."""
 CONSTANTS = (0, 1, 2, 10, 20, 40, 50, 60, 61, 100)
 """The constants k of reciprocal rank fusion that are tried beside those of the systems."""
+USUAL_WEIGHTS = (0.7, 0.3)
+"""The weights of two ranks that are tried beside those of the systems and the printed ones."""
 BY_HAND = 5.0
 """How much more far-fetched a sum is whose terms were rounded before they were added."""
 UNUSED = 4.0
@@ -104,6 +106,9 @@ def _formulas_with(stages: Users, more_lists: bool) -> tuple[Formula, ...]:
     return (
         *_rank_formulas(stages, more_lists),
         *_score_formulas(stages),
+        _with_printed_weights(60, first=1),
+        _with_printed_weights(60, first=0),
+        _with_printed_weights(0, first=1, used_by=("Typesense",)),
         *(Formula(name, (), make) for name, make in ARITHMETIC),
     )
 
@@ -165,11 +170,7 @@ def _computed(stage: ColumnStage, rows: Sequence[Row]) -> Floats | None:
 
 def _rank_formulas(stages: Users, more_lists: bool) -> Iterator[Formula]:
     """The fusions that read ranks alone; those that make the same numbers are one formula."""
-    ranks = range(1, DEEPEST + 1)
-    rows: list[Row] = [{"vector_rank": one} for one in ranks]
-    rows += [{"keyword_rank": one} for one in ranks]
-    rows += [{"vector_rank": one, "keyword_rank": other} for one in ranks for other in ranks]
-    cost = np.array([np.prod(list(row.values())) * len(row) for row in rows], float)
+    rows, cost = _rows_of_ranks()
     groups: dict[bytes, tuple[ColumnStage, list[str], Floats]] = {}
     for stage, names in stages:
         if stage.output != "score" or not all(one.endswith("_rank") for one in stage.reads()):
@@ -184,6 +185,16 @@ def _rank_formulas(stages: Users, more_lists: bool) -> Iterator[Formula]:
         if more_lists and isinstance(stage, RankSum) and set(stage.weights.values()) == {1}:
             ways = _with_more_lists(stage, far, ways)
         yield Formula(description(stage), used, _always(ways), of_ranks=True, fuses=True)
+
+
+@lru_cache(maxsize=1)
+def _rows_of_ranks() -> tuple[list[Row], Floats]:
+    """The ranks of a candidate in one list or in two, and how far-fetched each row is."""
+    ranks = range(1, DEEPEST + 1)
+    rows: list[Row] = [{"vector_rank": one} for one in ranks]
+    rows += [{"keyword_rank": one} for one in ranks]
+    rows += [{"vector_rank": one, "keyword_rank": other} for one in ranks for other in ranks]
+    return rows, np.array([np.prod(list(row.values())) * len(row) for row in rows], float)
 
 
 def _always(ways: Reachable) -> Callable[[Sequence[Printed]], Reachable]:
@@ -220,6 +231,36 @@ def _terms(stage: ColumnStage, rows: Sequence[Row]) -> Floats | None:
     names = sorted({name for row in rows for name in row})
     alone = [_computed(stage, [{name: row.get(name, np.nan)} for row in rows]) for name in names]
     return np.array(alone).T
+
+
+def _with_printed_weights(k: float, first: int, used_by: tuple[str, ...] = ()) -> Formula:
+    """Reciprocal rank fusion of two lists with printed weights, w and 1 - w, or USUAL_WEIGHTS."""
+    rows, cost = _rows_of_ranks()
+    grid = np.array([[row.get(name, np.nan) for name in OTHER] for row in rows])
+
+    def make(inputs: Sequence[Printed]) -> Reachable:
+        printed = [one.value for one in inputs[:MOST_INPUTS] if _may_be_weight(one.value)]
+        with_rest = [(one, 1 - one) for one in printed if one < 1]
+        pairs = [USUAL_WEIGHTS, *with_rest, *combinations(printed, 2)]
+        terms = reciprocal_rank(grid - (1 - first), np.array(pairs)[:, None, :], k).reshape(-1, 2)
+
+        def text(way: int) -> str:
+            pair, row = divmod(way, len(rows))
+            return (
+                f"{_term(RankSum(*pairs[pair], k=k, first=first), rows[row])}: {_in_either_list(rows[row])}"
+            )
+
+        values = terms.sum(axis=1)
+        return Reachable(values, values, np.tile(2 * UNUSED * cost, len(pairs)), text, terms)
+
+    usual = " and ".join(f"{one:g}" for one in USUAL_WEIGHTS)
+    name = f"score = Σ weight / ({k:g} + rank), ranks from {first}, with printed weights or {usual}"
+    return Formula(name, used_by, make)
+
+
+def _may_be_weight(value: float) -> bool:
+    """Whether somebody may have set a number as a weight: it has at most two decimals, and is at most 10."""
+    return 0 < value <= 10 and round(value, 2) == value
 
 
 def _with_more_lists(stage: ColumnStage, far: float, ways: Reachable) -> Reachable:

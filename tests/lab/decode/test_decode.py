@@ -18,6 +18,8 @@ KNOWN = [
     (["0.148"], ["0.852"], "1 - cosine distance", "1 - 0.852"),
     (["0.307"], ["0.438"], "0.7 × vector score", "0.7 × 0.438 + 0.3 × 0"),
     (["0.0656"], [], "60 + rank", "4 × (1 / (60 + 1)): rank 1 in each of 4 lists"),
+    (["0.0275", "0.0276", "0.0154", "0.0113"], ["1.0", "0.7"], "with printed weights", "0.7 / (60 + 2)"),
+    (["0.01148", "0.00492"], [], "60 + rank), ranks from 1, with printed weights or 0.7", "0.3 / (60 + 1)"),
     (["0.0275046"], [], "60 + rank", "1 / (60 + 1) + 1 / (60 + 30)"),
     (["50.572"], ["0.35", "0.222", "50"], "sum of three", "0.35 + 0.222 + 50"),
 ]
@@ -121,6 +123,18 @@ def test_the_first_line_names_two_ways_and_counts_the_others(run: Run) -> None:
     ways = sum(one["count"] for one in found["fits"])
     assert f"None is settled: {len(found['fits'])} formulas can make it, in {ways} ways" in line
     assert found["settled"] is False
+
+
+def test_the_reciprocal_ranks_of_typesense_are_known() -> None:
+    """It prints single precision, and more digits than that has."""
+    first = decode(["0.8500000238418579", "0.30000001192092896"]).claimed[0]
+    assert first.used_by == ("Typesense",)
+    assert first.ways[0].text.startswith("0.7 / (0 + 1) + 0.3 / (0 + 2): rank 1")
+
+
+def test_a_score_with_many_decimals_is_no_weight() -> None:
+    assert not any("0.2986 /" in one.ways[0].text for one in decode(["0.0049"], ["0.2986"]).fits)
+    assert any("0.29 /" in one.ways[0].text for one in decode(["0.00475"], ["0.29"]).fits)
 
 
 @pytest.mark.parametrize(
