@@ -109,7 +109,7 @@ def _formulas_with(stages: Users, more_lists: bool) -> tuple[Formula, ...]:
         _with_printed_weights(60, first=1),
         _with_printed_weights(60, first=0),
         _with_printed_weights(0, first=1, used_by=("Typesense",)),
-        *(Formula(name, (), make) for name, make in ARITHMETIC),
+        *ARITHMETIC,
     )
 
 
@@ -343,19 +343,18 @@ def _shifted(one: Printed | None, shift: int) -> float:
 # Arithmetic that no system has
 
 
-def _unary(
-    pattern: str, function: Callable[[Any], Any]
-) -> tuple[str, Callable[[Sequence[Printed]], Reachable]]:
+def _unary(pattern: str, function: Callable[[Any], Any], used_by: tuple[str, ...] = ()) -> Formula:
     """A conversion of one number, which stands at `{x}` in the pattern."""
 
     def make(inputs: Sequence[Printed]) -> Reachable:
         some = inputs[:MOST_INPUTS]
-        with np.errstate(all="ignore"):
-            ends = np.array(
-                [[function(one.value + shift * one.half) for one in some] for shift in (-1, 0, 1)]
-            )
         if not some:
             return NOTHING
+        values, halves = (np.array([getattr(one, part) for one in some]) for part in ("value", "half"))
+        with np.errstate(all="ignore"):
+            ends = np.array([function(values + shift * halves) for shift in (-1, 0, 1)])
+        # A number by which nothing can be divided makes no number.
+        ends[:, ~np.isfinite(ends).all(axis=0)] = np.nan
         return Reachable(
             ends.min(axis=0),
             ends.max(axis=0),
@@ -363,12 +362,12 @@ def _unary(
             lambda way: pattern.format(x=some[way].text),
         )
 
-    return pattern.format(x="x"), make
+    return Formula(pattern.format(x="x"), used_by, make)
 
 
 def _several(
     name: str, count: int, function: Callable[..., Any], pattern: str, ordered: bool = False
-) -> tuple[str, Callable[[Sequence[Printed]], Reachable]]:
+) -> Formula:
     """A formula of `count` printed numbers; `pattern` has a place for each."""
 
     def make(inputs: Sequence[Printed]) -> Reachable:
@@ -386,7 +385,7 @@ def _several(
             lambda way: pattern.format(*(one.text for one in ways[way])),
         )
 
-    return name, make
+    return Formula(name, (), make)
 
 
 ARITHMETIC = (
@@ -395,7 +394,10 @@ ARITHMETIC = (
     _unary("(1 + {x}) / 2", lambda x: (1 + x) / 2),
     _unary("1 / (1 + {x})", lambda x: 1 / (1 + x)),
     _unary("{x} / (1 + {x})", lambda x: x / (1 + x)),
+    _unary("1 / {x}", lambda x: 1 / x),
     _unary("1 / (1 + exp(-{x}))", lambda x: 1 / (1 + np.exp(-x))),
+    _unary("1 / (1 + exp(-{x} / 8))", lambda x: 1 / (1 + np.exp(-x / 8)), ("Haystack for BM25",)),
+    _unary("1 / (1 + exp(-{x} / 100))", lambda x: 1 / (1 + np.exp(-x / 100)), ("Haystack for dot products",)),
     _unary("1 - {x} ^ 2 / 2", lambda x: 1 - x * x / 2),
     _unary("sqrt(2 - 2 {x})", lambda x: np.sqrt(2 - 2 * x)),
     _unary("exp(-{x})", lambda x: np.exp(-x)),
@@ -404,6 +406,7 @@ ARITHMETIC = (
     _several("the sum of two printed numbers", 2, lambda a, b: a + b, "{} + {}"),
     _several("the sum of three printed numbers", 3, lambda a, b, c: a + b + c, "{} + {} + {}"),
     _several("the product of two printed numbers", 2, lambda a, b: a * b, "{} × {}"),
+    _several("the product of three printed numbers", 3, lambda a, b, c: a * b * c, "{} × {} × {}"),
     _several(
         "w × a + (1 - w) × b, with a printed weight w",
         3,

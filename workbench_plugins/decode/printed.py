@@ -12,6 +12,8 @@ from workbench.errors import InputError
 
 SINGLE = (7, 8, 9)
 """The digits that a number in single precision is printed with."""
+DOUBLE = 15
+"""The fewest digits that a number in double precision is printed with."""
 NUMBER = re.compile(r"[-+−]?(?:\d+(?:[.,]\d+)?|[.,]\d+)(?:[eE][-+]?\d+)?")
 
 
@@ -19,7 +21,7 @@ NUMBER = re.compile(r"[-+−]?(?:\d+(?:[.,]\d+)?|[.,]\d+)(?:[eE][-+]?\d+)?")
 class Printed:
     """A printed number: its text, its value, and how far it may be from what was computed.
 
-    That is half a unit of the last digit, and what single precision loses in a number that has such digits.
+    That is half a unit of the last digit, and what the precision loses in a number that has such digits.
     """
 
     text: str
@@ -61,14 +63,17 @@ def printed(text: str) -> Printed:
     exponent = number.as_tuple().exponent
     if not isinstance(exponent, int) or abs(exponent) > 30:
         raise InputError(f"{text!r} is too large or too small.", "Give a number between 1e-30 and 1e30.")
-    return Printed(bare, float(number), 10.0**exponent / 2 + _single(number))
+    return Printed(bare, float(number), 10.0**exponent / 2 + _precision(number))
 
 
-def _single(number: Decimal) -> float:
-    """What a sum in single precision may lose; 0 for a number that was printed with other digits.
+def _precision(number: Decimal) -> float:
+    """What a sum in single or double precision may lose; 0 for a number that was printed with other digits.
 
-    Such a number has eight or nine digits, or all those that a wider print of the same number has.
+    One in single precision has seven to nine digits, or all those that a wider print of the same number has.
+    One in double precision has at least DOUBLE.
     """
     value, digits = np.float32(number), len(number.normalize().as_tuple().digits)
     wider = digits > SINGLE[-1] and float(value) == float(number)
-    return float(np.spacing(abs(value))) if digits in SINGLE or wider else 0.0
+    if digits in SINGLE or wider:
+        return float(np.spacing(abs(value)))
+    return float(np.spacing(abs(float(number)))) if digits >= DOUBLE else 0.0

@@ -22,6 +22,8 @@ KNOWN = [
     (["0.01148", "0.00492"], [], "60 + rank), ranks from 1, with printed weights or 0.7", "0.3 / (60 + 1)"),
     (["0.0275046"], [], "60 + rank", "1 / (60 + 1) + 1 / (60 + 30)"),
     (["50.572"], ["0.35", "0.222", "50"], "sum of three", "0.35 + 0.222 + 50"),
+    (["1.2336599"], ["2.2", "1.2039728", "0.46575344"], "product of three", "2.2 × 1.2039728 × 0.46575344"),
+    (["1.3163"], ["0.7597"], "1 / x", "1 / 0.7597"),
 ]
 
 
@@ -67,6 +69,12 @@ def test_what_is_no_number_is_refused(bad: str) -> None:
         decode([bad])
 
 
+@pytest.mark.parametrize("beside", ["0", "0.0", "-1"])
+def test_a_number_by_which_nothing_can_be_divided_makes_no_number(beside: str) -> None:
+    ways = [way.text for fit in decode(["0.5432"], [beside]).fits for way in fit.ways]
+    assert not any(text in ways for text in (f"1 / {beside}", f"1 / (1 + {beside})"))
+
+
 def test_no_number_and_too_many_are_refused() -> None:
     for numbers in ([], ["0.5"] * 51):
         with pytest.raises(InputError, match="cannot be decoded at once"):
@@ -89,6 +97,13 @@ def test_a_way_that_leaves_no_printed_number_over_comes_first() -> None:
 
 def test_seven_digits_are_those_of_single_precision_too() -> None:
     assert decode(["0.8333334", "0.5833334"]).claimed
+
+
+def test_sixteen_digits_are_those_of_double_precision_too() -> None:
+    """Haystack scales a dot product of 1 by a sigmoid of a hundredth; libraries differ in the last digit."""
+    first = decode(["0.5024999791668749"], ["1.0"]).claimed[0]
+    assert first.ways[0].text == "1 / (1 + exp(-1.0 / 100))"
+    assert first.used_by == ("Haystack for dot products",)
 
 
 @pytest.mark.parametrize(
