@@ -159,7 +159,7 @@ class Decoded(Shown):
 
 def _by_chance(expected: float, count: int) -> str:
     """How often random numbers with these digits fit as simply, from the expected number of formulas."""
-    if expected > CHANCE:
+    if expected > 0.5:
         return f"by chance, about {expected:.2g} formulas would fit such numbers as simply"
     one_in = f"{float(f'{1 / expected:.2g}'):,.0f}" if expected > 1e-12 else "a million million"
     such = "such numbers" if count == 1 else f"such lists of {count} numbers"
@@ -188,7 +188,7 @@ def decode(numbers: Sequence[str], beside: Sequence[str] = ()) -> Decoded:
         if all(way for _, way in ways):
             cost = max(cost for cost, _ in ways)
             used = tuple(dict.fromkeys(name for one in formulas for name in one.used_by))
-            fits.append(Fit(formulas[0].name, used, tuple(way for _, way in ways if way), cost, 0.0))
+            fits.append(Fit(_named(formulas), used, tuple(way for _, way in ways if way), cost, 0.0))
     every = [made for made, _ in tried]
     chances = {cost: _chance(asked, every, cost) for cost in {one.cost for one in fits}}
     fits = [replace(one, chance=chances[one.cost]) for one in fits]
@@ -196,10 +196,16 @@ def decode(numbers: Sequence[str], beside: Sequence[str] = ()) -> Decoded:
     return Decoded(tuple(one.text for one in asked), len(tried), tuple(fits))
 
 
+def _named(formulas: Sequence[Formula]) -> str:
+    """The first name of formulas that make the same numbers, and the shortest, which assumes the least."""
+    return ", or ".join(dict.fromkeys([formulas[0].name, min((one.name for one in formulas), key=len)]))
+
+
 def _left_over(fit: Fit, known: Sequence[Printed]) -> int:
     """How many of the numbers that were printed beside have no part in any way of a formula."""
     parts = {float(one) for way in fit.ways for one in PART.findall(way.text)}
-    return len({abs(one.value) for one in known} - parts)
+    # A formula of a system prints four digits of a number.
+    return sum(parts.isdisjoint({abs(one.value), float(f"{abs(one.value):.4g}")}) for one in known)
 
 
 def _distinct(

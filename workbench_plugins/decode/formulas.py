@@ -324,7 +324,7 @@ def _of_scores(stage: ColumnStage, names: Sequence[str]) -> Callable[[Sequence[P
             rows = [_row(names, [_shifted(one, shift) * sign for one in way]) for way, sign in filled]
             values = _computed(stage, rows)
             assert values is not None
-            ends.append(values)
+            ends.append(np.where([_may_be_read(stage, row) for row in rows], values, np.nan))
 
         def text(number: int) -> str:
             way, sign = filled[number]
@@ -334,6 +334,18 @@ def _of_scores(stage: ColumnStage, names: Sequence[str]) -> Callable[[Sequence[P
         return Reachable(np.min(ends, axis=0), np.max(ends, axis=0), cost, text)
 
     return make
+
+
+COSINES = {"vector_raw": (0.0, 2.0), "vector_score": (-1.0, 1.0)}
+"""What a cosine distance and a cosine can be."""
+
+
+def _may_be_read(stage: ColumnStage, row: Row) -> bool:
+    """Whether a formula that says it reads a cosine is given what can be one, up to rounding."""
+    given = [(name, row[name]) for name in COSINES if name in row and "cosine" in description(stage)]
+    return not any(
+        value < COSINES[name][0] - 0.01 or value > COSINES[name][1] + 0.01 for name, value in given
+    )
 
 
 def _shifted(one: Printed | None, shift: int) -> float:

@@ -75,6 +75,28 @@ def test_a_number_by_which_nothing_can_be_divided_makes_no_number(beside: str) -
     assert not any(text in ways for text in (f"1 / {beside}", f"1 / (1 + {beside})"))
 
 
+def test_a_cosine_is_not_above_one() -> None:
+    """Milvus halves 1 + cosine; 4.87 fits that with a cosine of 16.678, which is none."""
+    assert not decode(["4.87"], ["24.382", "16.678", "6.902"]).fits
+    assert any("(1 + 0.68) / 2" in one.ways[0].text for one in decode(["0.42"], ["0.68"]).fits)
+
+
+def test_a_conversion_of_a_distance_is_named_beside_that_of_a_system() -> None:
+    """1 / (1 + a distance of 1.2041595) is also what a system makes of BM25."""
+    assert any(one.name.endswith(", or 1 / (1 + x)") for one in decode(["0.45368767"], ["1.2041595"]).claimed)
+
+
+def test_a_number_that_a_system_prints_shorter_is_not_left_over() -> None:
+    first = decode(["0.6389241"], ["0.9127487", "0.7", "0"]).fits[0]
+    assert first.ways[0].text == "0.7 × 0.9127 + 0.3 × 0"
+
+
+def test_the_chance_of_what_is_not_claimed_is_told_as_one_in_so_many() -> None:
+    found = decode(["0.775"], ["0.85", "0.60"])
+    assert not found.claimed
+    assert "about 1 in 14 such numbers would fit" in str(found.view())
+
+
 def test_no_number_and_too_many_are_refused() -> None:
     for numbers in ([], ["0.5"] * 51):
         with pytest.raises(InputError, match="cannot be decoded at once"):
