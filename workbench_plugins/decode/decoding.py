@@ -29,6 +29,8 @@ CHANCE = 0.05
 MOST_NUMBERS = 50
 SHOWN = 3
 """How many formulas are shown; all are in the data."""
+MANY = 1000
+"""The most ways that the answer counts."""
 MOST_WAYS = 20
 """How many ways of a formula to one number are put into words; the others are counted."""
 PART = re.compile(r"\d+(?:\.\d+)?")
@@ -107,7 +109,8 @@ class Decoded(Shown):
         if self.claimed:
             formulas, ways = counted(len(self.fits), "formula"), sum(one.count for one in self.fits)
             told = ", or ".join(self._alternatives())
-            return f"{numbers}: {told}. None is settled: {formulas} can make {it}, in {counted(ways, 'way')}"
+            many = counted(ways, "way") if ways <= MANY else f"more than {MANY:,} ways"
+            return f"{numbers}: {told}. None is settled: {formulas} can make {it}, in {many}"
         if self.fits:
             return f"{numbers}: {counted(len(self.fits), 'formula')} could make {it}, but chance could, too"
         return f"{numbers}: {'nothing fits' if len(self.numbers) == 1 else 'no formula fits all of them'}"

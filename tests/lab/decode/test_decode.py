@@ -9,7 +9,7 @@ import pytest
 
 from tests.commands import Run
 from workbench.errors import InputError
-from workbench_plugins.decode.decoding import CHANCE, MOST_WAYS, SHOWN, decode
+from workbench_plugins.decode.decoding import CHANCE, MANY, MOST_WAYS, SHOWN, decode
 
 KNOWN = [
     (["0.016393"], [], "60 + rank", "1 / (60 + 1)"),
@@ -185,6 +185,12 @@ def test_a_score_with_many_decimals_is_no_weight() -> None:
 def test_a_list_is_named_only_where_its_weight_tells_which_it_is(number: str, words: str) -> None:
     """Two lists with equal weights may have the ranks the other way round."""
     assert decode([number]).fits[0].ways[0].text.endswith(f": {words}")
+
+
+def test_the_first_line_does_not_count_the_ways_of_a_list_to_the_million() -> None:
+    found = decode(["0.6666667", "0.5", "0.5", "0.4", "0.33333334"])
+    assert sum(one.count for one in found.fits) > MANY
+    assert found.answer.endswith(f"in more than {MANY:,} ways")
 
 
 def test_a_number_that_one_formula_makes_in_one_way_is_settled() -> None:
