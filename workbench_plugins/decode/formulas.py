@@ -311,6 +311,8 @@ def _row(names: set[str] | Sequence[str], values: Sequence[float]) -> Row:
 
 
 def _of_scores(stage: ColumnStage, names: Sequence[str]) -> Callable[[Sequence[Printed]], Reachable]:
+    limits = COSINES if "cosine" in description(stage) else {}
+
     def make(inputs: Sequence[Printed]) -> Reachable:
         some = [*inputs[:MOST_INPUTS], None] if len(names) > 1 else inputs[:MOST_INPUTS]
         ways = [way for way in permutations(some, len(names)) if any(way)]
@@ -324,7 +326,7 @@ def _of_scores(stage: ColumnStage, names: Sequence[str]) -> Callable[[Sequence[P
             rows = [_row(names, [_shifted(one, shift) * sign for one in way]) for way, sign in filled]
             values = _computed(stage, rows)
             assert values is not None
-            ends.append(np.where([_may_be_read(stage, row) for row in rows], values, np.nan))
+            ends.append(np.where([_may_be_read(row, limits) for row in rows], values, np.nan))
 
         def text(number: int) -> str:
             way, sign = filled[number]
@@ -340,12 +342,10 @@ COSINES = {"vector_raw": (0.0, 2.0), "vector_score": (-1.0, 1.0)}
 """What a cosine distance and a cosine can be."""
 
 
-def _may_be_read(stage: ColumnStage, row: Row) -> bool:
-    """Whether a formula that says it reads a cosine is given what can be one, up to rounding."""
-    given = [(name, row[name]) for name in COSINES if name in row and "cosine" in description(stage)]
-    return not any(
-        value < COSINES[name][0] - 0.01 or value > COSINES[name][1] + 0.01 for name, value in given
-    )
+def _may_be_read(row: Row, limits: Mapping[str, tuple[float, float]]) -> bool:
+    """Whether what a row gives is within these limits, up to rounding."""
+    given = [(row[name], limits[name]) for name in limits.keys() & row.keys()]
+    return not any(value < low - 0.01 or value > high + 0.01 for value, (low, high) in given)
 
 
 def _shifted(one: Printed | None, shift: int) -> float:
