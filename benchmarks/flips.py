@@ -2,10 +2,10 @@
 
 `python -m benchmarks.flips [COUNT] [KIND] [SEED]` flips COUNT (200) random bits, one at a time, in each kind
 (or in KIND, unless it is `all`), chosen with SEED (11): the database, its first page, its pages of vectors,
-its -wal with the last sync in it, the file of words, and the -wal of that. After each flip two systems answer
-eight questions and the doctor reads the index. An answer is right, or it is the sentence of a damaged index
-with the command that mends it, or it says which files the index has not read. Anything else is printed, and
-the exit code is 1.
+its -wal with the last sync in it, the file of words, and the -wal of that. After each flip the doctor reads
+the index, and two systems answer eight questions. An answer is right, or it is the sentence of a damaged
+index with the command that mends it, or it says which files the index has not read. Anything else is printed,
+and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -158,8 +158,14 @@ def flipped(file: Path, at: int, bit: int) -> None:
 
 
 def tried(state: State, right: list[str], embedder: LocalEmbedder) -> str:
-    """How the searches and the doctor end: `right`, `said`, `said to be out of date`, or what is wrong."""
-    searched = ""
+    """How the doctor and then the searches end: `right`, `said`, `said to be out of date`, or what is wrong.
+
+    The doctor is first, since a search writes what is sound of a -wal into the database, and removes it.
+    """
+    try:
+        told = "the doctor says it" if faults(read_store(state.index)) else "the doctor finds nothing"
+    except WorkbenchError as error:
+        told = f"the doctor says it cannot be read{'' if '--rebuild' in str(error) else f': {error}'}"
     try:
         found = answers(state, embedder)
         if found == right:
@@ -175,10 +181,6 @@ def tried(state: State, right: list[str], embedder: LocalEmbedder) -> str:
         searched = "said"
     except Exception as error:
         return f"TRACEBACK: {error!r}"
-    try:
-        told = "the doctor says it" if faults(read_store(state.index)) else "the doctor finds nothing"
-    except WorkbenchError as error:
-        told = f"the doctor says it cannot be read{'' if '--rebuild' in str(error) else f': {error}'}"
     return f"{searched}, {told}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -80,7 +81,7 @@ def test_any_header_of_a_log_gets_an_answer(header: bytes, tmp_path: Path) -> No
     assert len(log_problems(file)) == (len(header) >= 32)
 
 
-def test_the_doctor_says_that_the_log_of_an_index_is_damaged_without_its_notes(home: Home) -> None:
+def test_the_doctor_names_a_damaged_log_without_the_notes_until_a_search_removes_it(home: Home) -> None:
     home.sync()
     build = home.file.resolve()
     with closing(apsw.Connection(str(build), vfs="cksmvfs")) as reader:
@@ -96,3 +97,6 @@ def test_the_doctor_says_that_the_log_of_an_index_is_damaged_without_its_notes(h
     (found,) = [one for one in faults(read_store(left)) if one.kind == "damaged"]
     assert "left.sqlite-wal" in str(found)
     assert "--rebuild" in str(found)
+    with replace(home, file=left).opened() as index:
+        assert any("out of date" in one and "added.md" in one for one in map(str, index.remarks))
+    assert not log.exists()
