@@ -55,6 +55,7 @@ from workbench_plugins.cases.model import (
     CaseNote,
     CasePassage,
     VectorText,
+    file_in_case,
 )
 
 LARGEST_MEMORY = 20_000_000
@@ -260,7 +261,7 @@ def read_folder(name: str, folder: Path | None) -> list[CaseNote]:
     notes, size = [], 0
     for path in paths:
         read = read_document(FileLocation(root, tuple(path.split("/"))), path)
-        notes.append(CaseNote(path=read.path, text=read.text))
+        notes.append(CaseNote(path=file_in_case(read.path), text=read.text))
         size += len(read.text)
         if size > LARGEST_MEMORY:
             break  # `notes_of` refuses them; the rest of a large folder is not read

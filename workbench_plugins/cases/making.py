@@ -42,6 +42,7 @@ from workbench_plugins.cases.model import (
     Elsewhere,
     Expected,
     environment,
+    file_in_case,
     save_case,
 )
 from workbench_plugins.cases.running import run_case, system_of_case, with_observations
@@ -70,7 +71,7 @@ def case_of(
 
     Raises InputError for an index that does not give its vectors, and for a pipeline with unnamed stages.
     """
-    wanted = expected if isinstance(expected, Expected) else Expected(found=expected)
+    wanted = expected if isinstance(expected, Expected) else Expected(found=file_in_case(expected))
     asked = CaseQuestion(question=question, expect=wanted)
     title = title or f"{pipeline.name}: {question}"[:200]
     return with_observations(run_case(_case([asked], pipeline, index, vectors, title)))
@@ -85,7 +86,8 @@ def case_of_questions(
     a test until an answer changes. Raises InputError as `case_of` does.
     """
     asked = [
-        CaseQuestion(question=one.question, expect=Expected(found=one.target)) for one in questions.questions
+        CaseQuestion(question=one.question, expect=Expected(found=file_in_case(one.target)))
+        for one in questions.questions
     ]
     asked += [
         CaseQuestion(question=one.question, expect=Expected(nothing=True)) for one in questions.controls
@@ -235,12 +237,12 @@ def _note(
     cut = [(one.text, one.start_line, one.end_line) for one in again if one.text.strip()]
     if found and cut == here and not any(one.annotations for one in given):
         more = any(one != CasePassage() for one in given)
-        return CaseNote(path=path, source=kind, text=text, passages=given if more else None)
+        return CaseNote(path=file_in_case(path), source=kind, text=text, passages=given if more else None)
     passages = [
         one.with_changes(lines=(first, last), text=text)
         for one, (text, first, last) in zip(given, here, strict=True)
     ]
-    return CaseNote(path=path, source=kind, passages=passages)
+    return CaseNote(path=file_in_case(path), source=kind, passages=passages)
 
 
 LONGEST = 50
@@ -294,14 +296,14 @@ def case_of_diagnosis(diagnosis: Diagnosis, index: Index, vectors: Travelling = 
     """
     from workbench_plugins.diagnose.parameters import Aim
 
-    goal = diagnosis.goal
-    match goal.aim:
+    path = file_in_case(diagnosis.goal.path)
+    match diagnosis.goal.aim:
         case Aim.OUT:
-            expected = Expected(not_found=goal.path)
+            expected = Expected(not_found=path)
         case Aim.FIRST:
-            expected = Expected(found=goal.path, within=1)
+            expected = Expected(found=path, within=1)
         case Aim.IN:
-            expected = Expected(found=goal.path)
+            expected = Expected(found=path)
     return case_of(diagnosis.question, diagnosis.pipeline, index, expected, vectors=vectors)
 
 

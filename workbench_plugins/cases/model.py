@@ -30,6 +30,7 @@ from pydantic import (
     ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
+    TypeAdapter,
     ValidationError,
     field_validator,
     model_serializer,
@@ -37,7 +38,7 @@ from pydantic import (
 )
 from yaml.emitter import ScalarAnalysis
 
-from workbench.errors import InputError
+from workbench.errors import InputError, brief
 from workbench.masking import MASK, is_secret_name, masked, secret_spans
 from workbench.memory import files
 from workbench.memory.embedding.local import PACKAGED_MODEL
@@ -78,8 +79,18 @@ def _name(text: str) -> str:
 
 
 Name = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_name)]
+_NAME = TypeAdapter[str](Name)
 Words = Annotated[str, Field(max_length=MOST_CHARACTERS)]
 Line = Annotated[int, Field(ge=0, lt=2**31)]
+
+
+def file_in_case(path: str) -> str:
+    """The path, if a case can have a file of it. Raises InputError for a long one, or a control character."""
+    try:
+        return _NAME.validate_python(path)
+    except ValidationError as error:
+        problem = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise InputError(f"A case cannot have the file {brief(path)}: {problem}.", "Rename it.") from None
 
 
 class CaseWindows(CasePart):

@@ -20,7 +20,7 @@ from workbench.systems.catalogue import SYSTEMS
 from workbench.tables import Block, Code, Part, hanging
 from workbench_plugins.cases.commands import Out, Overwrite
 from workbench_plugins.cases.making import file_name
-from workbench_plugins.cases.model import CaseNote, save_case
+from workbench_plugins.cases.model import CaseNote, file_in_case, save_case
 from workbench_plugins.reproduce.facts import GIVEN, KINDS, Fact, System, given_setting
 from workbench_plugins.reproduce.judge import proposed
 from workbench_plugins.reproduce.reading import read_report
@@ -122,7 +122,9 @@ def _happened(name: str) -> Fact:
 
 
 def _notes(files: list[Path]) -> tuple[CaseNote, ...]:
-    return tuple(CaseNote(path=one.name, text=read_input(one, "The note", LARGEST)) for one in files)
+    return tuple(
+        CaseNote(path=file_in_case(one.name), text=read_input(one, "The note", LARGEST)) for one in files
+    )
 
 
 def _text(issue: Path) -> str:

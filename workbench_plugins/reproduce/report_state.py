@@ -17,7 +17,7 @@ from workbench.systems.catalogue import SYSTEMS
 from workbench.tables import Table
 from workbench.views.living.selection import Link
 from workbench.views.living.state import State, setting
-from workbench_plugins.cases.model import CaseNote
+from workbench_plugins.cases.model import CaseNote, file_in_case
 from workbench_plugins.reproduce.facts import GIVEN, Fact, Report, System, given_setting
 from workbench_plugins.reproduce.reading import read_report
 from workbench_plugins.reproduce.report_patterns import WORDS
@@ -207,4 +207,6 @@ def _notes(text: str, target: str) -> tuple[CaseNote, ...]:
     """The notes of the form. What stands before the first line `=== PATH` is a note of the expected file."""
     first, *others = NOTE_HEAD.split(text)
     pairs = [(target or "memory/note.md", first), *zip(others[::2], others[1::2], strict=True)]
-    return tuple(CaseNote(path=path, text=f"{body.strip()}\n") for path, body in pairs if body.strip())
+    return tuple(
+        CaseNote(path=file_in_case(path), text=f"{body.strip()}\n") for path, body in pairs if body.strip()
+    )

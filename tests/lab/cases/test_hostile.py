@@ -10,6 +10,8 @@ from tests import world
 from tests.commands import Run
 from tests.lab.cases import example, run_file, table
 from workbench.errors import InputError, WorkbenchError
+from workbench.systems.catalogue import SYSTEMS
+from workbench_plugins.cases.making import case_of
 from workbench_plugins.cases.model import (
     LARGEST_FILE,
     MOST_VALUES,
@@ -20,6 +22,7 @@ from workbench_plugins.cases.model import (
     save_case,
 )
 from workbench_plugins.cases.running import run_case
+from workbench_plugins.reproduce.report_state import ReportState
 
 GOOD = example("good")
 
@@ -103,6 +106,24 @@ def test_a_configuration_beside_the_case_is_read(tmp_path: Path) -> None:
     assert run_file(tmp_path / "x.case.yaml").pipeline.limit == 3
     inline = text.replace("file: openclaw.json", f"content: {settings}")
     assert run_case(parsed_case(inline, "inline")).pipeline.limit == 3
+
+
+@pytest.mark.parametrize("name", ["a\x1b[31m.md", "a\u202e.md", f"{'long' * 60}/{'long' * 60}/{'a' * 60}.md"])
+def test_a_file_whose_name_no_case_can_have_is_named(home: Path, run: Run, name: str) -> None:
+    world.write(home / "notes", {f"memory/{name}": "Tea is in the pot."})
+    with world.build(home, {name: "Tea.", "tea.md": "Tea."}) as index:
+        for target in (name, "tea.md"):
+            with pytest.raises(InputError, match="A case cannot have the file"):
+                case_of("tea", SYSTEMS.named("openclaw-2026.2.13"), index, target)
+    (home / "x.case.yaml").write_text(GOOD.replace(MEMORY, "memory: {folder: notes}\n"))
+    with pytest.raises(InputError, match="A case cannot have the file"):
+        run_file(home / "x.case.yaml")
+    with pytest.raises(InputError, match="A case cannot have the file"):
+        ReportState("No hit for tea.").settings = {"notes": f"=== {name}\nTea."}
+    issue = home / "issue.md"
+    issue.write_text("No hit for tea.")
+    told = run("reproduce", issue, "--note", world.write(home, {name: "Tea."}) / name)
+    assert (told.code, "\x1b" in told.err) == ((2, False) if "/" not in name else (10, False))
 
 
 EVIL = "\x1b]0;title\x07 <script>alert(1)</script> \u202e [bold]x[/bold] ```"
