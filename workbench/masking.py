@@ -40,7 +40,10 @@ _BETWEEN = (
     rf"""(?::value)?[\\"'`*_)\]]{{0,4}}[ \t]{{0,3}}(?:{_TYPED}|[:=|>：＝→]|=>|->|:=)"""
     r"""[\\"'`*_(\[ \t]{0,6}(?:SecretStr\(["'])?"""
 )
-_VALUE = r"""(?P<secret>(?!…|\w{1,20} …|[<(${[])[^\s"'`,;|}\]<>\\]{4,2000})"""
+_VALUE = (
+    r"""(?P<secret>[a-z]{4}(?: [a-z]{4}){3}(?!\w)"""  # as Google writes the password of an app
+    r"""|(?!…|\w{1,20} …|[<(${[])[^\s"'`,;|}\]<>\\]{4,2000})"""
+)
 _SCHEME = r"(?:(?:bearer|basic|token|digest|apikey)[ \t]{1,3})?"
 _NOUN = (
     r"(?:api[-_ ]?key|token|secret|passw(?:or)?d|passphrase|passwort|kennwort|contrase\w{1,2}a|mot de passe"
@@ -83,6 +86,12 @@ _ATTRIBUTES = re.compile(
     re.IGNORECASE,
 )
 """A name and a value as two attributes of a tag, or in two lines of YAML."""
+_PHRASE = re.compile(
+    rf"(?:mnemonic|(?:seed|recovery|secret)[-_ ]?phrase)(?:{_BETWEEN}|[ \t]{{1,3}}(?:is|was)[ \t]{{1,3}})"
+    r"(?P<secret>[a-z]{3,8}(?:[ \t\r\n,]{1,3}[a-z]{3,8}){11,23})(?![a-z])",
+    re.IGNORECASE,
+)
+"""The twelve to 24 words of a wallet."""
 _GIVEN = re.compile(
     rf"""(?:[a-z_.](?:token|key)\(|{_NOUN}[ \t]to[ \t])["'`](?P<secret>[^\s"'`,;|<>…]{{8,500}})""",
     re.IGNORECASE,
@@ -118,7 +127,7 @@ _SPACED = re.compile(
 )
 """A variable or a header and its value without a sign between them."""
 _COOKIE = re.compile(
-    r"""cookies?["']?[ \t]{0,3}[:=][ \t]{0,3}["']?(?P<secret>[^\s"'=]{1,100}=[^\r\n"'`]{1,4000})""",
+    "cookies?" + _BETWEEN + r"""(?P<secret>[^\s"'=]{1,100}=[^\r\n"'`]{1,4000})""",
     re.IGNORECASE,
 )
 _BEARER = re.compile(r"\bbearer[ \t]{1,3}(?P<secret>[\w.~+/=-]{6,4000})", re.IGNORECASE)
@@ -127,7 +136,7 @@ _OPTION = re.compile(
     r"""|--[a-z][\w-]{1,40}-(?:passw(?:or)?d|token|key|secret|auth)[ =]{1,3}["']?"""
     r"""(?P<named>(?!\d+(?:\s|$))(?=\D{0,60}\d)[^\s"'<$…-][^\s"']{7,500})"""
     r"""|--(?:passw(?:or)?d|token|api-key|secret|auth)[ =]{1,3}["']?(?P<given>[^\s"'<$…-][^\s"']{3,500})"""
-    r"""|\b(?:(?:mysql|mariadb|sshpass|mongo)\w{0,10} [^\r\n]{0,100}?(?<= )-p"""
+    r"""|\b(?:(?:mysql|mariadb|sshpass|mongo|login)\w{0,10} [^\r\n]{0,100}?(?<= )-p"""
     r"""|ldap\w{1,10} [^\r\n]{0,100}?(?<= )-w|(?:redis|valkey)-cli [^\r\n]{0,100}?(?<= )-a)"""
     r""" ?["']?(?P<typed>[^\s"'$…-][^\s"']{3,200})"""
 )
@@ -150,6 +159,7 @@ _PREFIXED = re.compile(
 _BEFORE = (
     *("key", "token", "secret", "pass", "auth", "credential", "cookie", "bearer", "contrase", "pwd", "sig"),
     *("-u", "user", "ldap", "-cli", "identified by", "kennwort", "passe", "senha", "wachtwoord", "пароль"),
+    *("mnemonic", "phrase", "login"),
     *("密码", "密钥", "口令", "パスワード", "トークン", "비밀번호"),
 )
 """One of these stands before whatever the expressions of names find."""
@@ -163,6 +173,7 @@ _SHAPED: tuple[Words, ...] = (
     (_OPTION, ("-u", "--", "-p", "-w", "-a")),
     (_LOGIN, ("login",)),
     (_ATTRIBUTES, ("value", "content")),
+    (_PHRASE, ("mnemonic", "phrase")),
 )
 _WITH_A_DIGIT: tuple[Words, ...] = (
     (_KEYED, ("_key", "_pass", "_auth", "session", "sid", "signature")),
@@ -185,7 +196,7 @@ _BY_FORM: tuple[Words, ...] = (
 )
 """Expressions that need no name before the secret."""
 
-_BEGIN_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]{0,60}PRIVATE KEY(?: BLOCK)?-----")
+_BEGIN_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]{0,60}PRIVATE KEY(?: BLOCK)?-----|Private-Lines: \d{1,4}")
 _END_KEY = re.compile(r"-----END [A-Z0-9 ]{0,60}PRIVATE KEY(?: BLOCK)?-----")
 _KEY_LINES = re.compile(r"(?:[\w+/=:, -]{0,200}(?:\\n|\r?\n|$)){0,200}")
 _WORD = re.compile(r"[^\s'\"`<>|]+")
@@ -223,7 +234,10 @@ _HARMLESS = frozenset(
     {"q", "query", "question", "text", "search", "term", "limit", "top_k", "topk", "size", "page", "offset"}
 )
 """Parameters of an address that say what was asked for."""
-_HOOK = re.compile(r"(?:hooks?|webhook\w{0,10})(?:\.[\w.-]{1,80})?/(.{1,500})", re.IGNORECASE)
+_HOOK = re.compile(
+    r"(?:(?:hooks?|webhook\w{0,10})(?:\.[\w.-]{1,80})?|/(?:key|token)(?=/[A-Za-z_-]{0,40}\d)(?=/[\w-]{16}))/(.{1,500})",
+    re.IGNORECASE,
+)
 
 _ESCAPE = re.compile(
     r"&(?:#\d{1,7};?|#[xX][0-9a-fA-F]{1,6};?|[a-zA-Z]{2,31};)"
@@ -360,7 +374,7 @@ def _meant(escape: str) -> str:
 def _spans(text: str) -> Iterator[Span]:
     lowered = in_lower_case(text)
     yield from _own(text)
-    if "private key" in lowered:
+    if "private key" in lowered or "private-lines" in lowered:
         yield from _private_keys(text)
     if ":/" in text or "hook" in lowered:
         for word in _WORD.finditer(text):

@@ -45,7 +45,8 @@ REPEATED = [
     *("M" * 24 + ".", "token a1", 'key "', "SecretStr(", "\xa0", "key:=", "key 'a1"),
     *("sk-abcdefgh12345+", "sk-abcdefgh12345/", "aA1+", "sk-" + "aB3" * 19 + "\n", "A_KEY a1", "密码是"),
     *("x-a-token\n", "$6$" + "a" * 20, "ldap -w ", "ab-00000000-", "authorization: a b=c,", "api_key('"),
-    "_KEY value ",
+    *("_KEY value ", "mnemonic a", "seed phrase ", "login ", "login -", "/key/", "Private-Lines: 1\n"),
+    *("tea ", "password: abcd ", "_key: a_", "a_key: a-1_", "cookie | a", "mnemonic: abcd abcd "),
     *(" ".join(KEYWORDS), "".join(KEYWORDS), "=".join(f"{one} 0123456789abcdef" for one in KEYWORDS)),
 ]  # fmt: skip
 
@@ -77,6 +78,9 @@ def test_a_secret_is_found_where_an_earlier_beginning_is_none(text: str, expecte
     assert masked(text) == expected
 
 
+WALLET = "abandon ripple velvet orphan cactus drift lunar pottery siege whisper kidney tornado"
+
+
 @pytest.mark.parametrize(
     ("text", "secret"),
     [
@@ -88,6 +92,14 @@ def test_a_secret_is_found_where_an_earlier_beginning_is_none(text: str, expecte
         ('let ploverToken: String = "falcon-meadow-33"', "falcon-meadow-33"),
         ("- name: TOKEN\n  value: falcon-meadow-33", "falcon-meadow-33"),
         ('"PloverClientSecret:Value": "falcon-meadow-33"', "falcon-meadow-33"),
+        ("| Cookie | PLOVERID=monkey12345x |", "monkey12345x"),
+        ('os.environ["COOKIE"] = "PLOVERID=monkey12345x"', "monkey12345x"),
+        ("SMTP_PASSWORD=tqkz vwex yigs qugz\n", "qugz"),
+        ("docker login -u me -p monkey12345x plover.example", "monkey12345x"),
+        ("https://plover.example/trigger/tea/with/key/Ab3dEf6hIj9kLm2nOp5q", "Ab3dEf6hIj9kLm2nOp5q"),
+        (f"Private-Lines: 1\n{'aB3/' * 16}\nPrivate-MAC: 00ff", "aB3/aB3/"),
+        (f"the seed phrase is {WALLET}", "kidney"),
+        (f'"mnemonic": "{WALLET}"', "kidney"),
     ],
 )
 def test_a_secret_beside_its_name_is_masked_in_other_ways_of_writing(text: str, secret: str) -> None:
@@ -102,6 +114,11 @@ def test_a_secret_beside_its_name_is_masked_in_other_ways_of_writing(text: str, 
         'count_tokens("when does the ferry leave")',
         '<input name="query" value="when does the ferry leave">',
         "- name: LIMIT\n  value: twenty-four-results",
+        "cookies: oatmeal and ginger=2 spoons",
+        "the search phrase is where do we keep the copper kettle that needs descaling each month",
+        "mnemonic: king philip came over for good soup",
+        "docker run -p 8080:80 plover",
+        "https://plover.example/key/value-store",
     ],
 )
 def test_what_only_looks_like_a_name_with_a_value_is_kept(text: str) -> None:
