@@ -44,6 +44,8 @@ _VALUE = (
     r"""(?P<secret>[a-z]{4}(?: [a-z]{4}){3}(?!\w)"""  # as Google writes the password of an app
     r"""|(?!…|\w{1,20} …|[<(${[])[^\s"'`,;|}\]<>\\]{4,2000})"""
 )
+_NO_WORDS = r"(?![a-z]{1,40}(?:[-_](?:[a-z]{1,40}|v?\d{1,10})){1,20}(?![\w-]))"
+"""Not the name of a field, such as `primary_key: user_id_2024`: a service makes its keys of no words."""
 _SCHEME = r"(?:(?:bearer|basic|token|digest|apikey)[ \t]{1,3})?"
 _NOUN = (
     r"(?:api[-_ ]?key|token|secret|passw(?:or)?d|passphrase|passwort|kennwort|contrase\w{1,2}a|mot de passe"
@@ -56,7 +58,8 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 _KEYED = re.compile(
-    r"(?:[a-z0-9]_(?:key|pass|auth)|session[_-]?id|(?<![a-z])sid|signature)" + _BETWEEN + _VALUE,
+    r"(?:[a-z0-9]_(?:(?P<key>key)|pass|auth)|session[_-]?id|(?<![a-z])sid|signature)"
+    rf"{_BETWEEN}(?(key){_NO_WORDS}){_VALUE}",
     re.IGNORECASE,
 )
 _TOLD = re.compile(
@@ -66,7 +69,8 @@ _TOLD = re.compile(
     re.IGNORECASE,
 )
 _BESIDE = re.compile(
-    r"""(?:key|token|secret|password)(?:[ \t:=`]{1,4}|[ \t]{1,3}["'“«(]{1,2})"""
+    r"""(?:(?P<key>key)|token|secret|password)(?:[ \t:=`]{1,4}|[ \t]{1,3}["'“«(]{1,2})"""
+    rf"(?(key){_NO_WORDS})"
     r"(?P<secret>(?=[A-Za-z_-]{0,40}\d)[A-Za-z0-9_-]{20,500})",
     re.IGNORECASE,
 )
@@ -201,6 +205,7 @@ _END_KEY = re.compile(r"-----END [A-Z0-9 ]{0,60}PRIVATE KEY(?: BLOCK)?-----")
 _KEY_LINES = re.compile(r"(?:[\w+/=:, -]{0,200}(?:\\n|\r?\n|$)){0,200}")
 _WORD = re.compile(r"[^\s'\"`<>|]+")
 _RUN = re.compile(r"[A-Za-z0-9_-]{24,}")
+_CAMEL = re.compile(r"[A-Z]?[a-z]{2,}")
 _BEGUN = re.compile(
     r"(?<![A-Za-z0-9.-])([a-z][a-z0-9]{1,9})(?:[-_][a-z0-9]{2,8}){0,2}[-_.]"
     r"([a-z0-9]{24,300}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![A-Za-z0-9]|\.[a-z]{1,5}(?!\w))"
@@ -430,7 +435,9 @@ def _is_random(run: str) -> bool:
         return run.isalnum() and len(run) >= 36 and digits >= 4 and changes >= 10 and not set(run) <= _HEX
     often = digits >= 3 and changes >= 10
     share = 0.37 if digits else 0.45  # of the letters of CamelCase hardly a third
-    return min(upper, lower) >= 3 and (often or changes > share * len(kinds))
+    if min(upper, lower) < 3 or not (often or changes > share * len(kinds)):
+        return False
+    return sum(map(len, _CAMEL.findall(run))) < 0.8 * len(kinds)  # the name of a class is made of words
 
 
 def _is_no_id(found: re.Match[str]) -> bool:
