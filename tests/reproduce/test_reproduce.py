@@ -513,9 +513,10 @@ def test_two_reports_in_one_paste_are_asked_for_one_by_one() -> None:
 def test_the_command_prints_facts_as_lines_and_writes_the_case(run: Run, tmp_path: Path) -> None:
     text = f"# No results: joined with AND\nOpenClaw 2026.2.13\nQuery: kettle manual pages\n{NOTE}"
     (tmp_path / "r.md").write_text(text, encoding="utf-8")
-    out = tmp_path / "a.case.yaml"
+    out = tmp_path / "a b.case.yaml"
     told = run("reproduce", tmp_path / "r.md", "--out", out)
     assert told.code == 0, told.err
+    assert f"workbench case run '{out}'" in told.err
     assert told.out.startswith("Reproduced: on openclaw-2026.2.13, the file is not in the answer")
     assert 'r.md:3: question: "kettle manual pages"' in told.out
     shown = run("case", "run", out)

@@ -66,6 +66,13 @@ def test_an_address_that_only_a_file_names_gets_nothing(
     assert not (tmp_path / "i.sqlite").exists()
 
 
+def test_an_address_of_a_file_is_no_command_in_the_one_to_paste(run: Run, tmp_path: Path) -> None:
+    file = configuration(tmp_path, "ollama", "http://gpu:9/$(id)", "february")
+    told = run("--config", file, "index", world.write(tmp_path / "notes"), "--index", tmp_path / "i.sqlite")
+    quoted = "'http://gpu:9/$(id)'"
+    assert f"--base-url {quoted} … or export OLLAMA_HOST={quoted}" in told.err
+
+
 @pytest.mark.parametrize("command", ["search", "explain", "evaluate", "show", "config", "systems", "doctor"])
 def test_no_other_command_sends_anything_there(
     run: Run, server: Server, tmp_path: Path, command: str

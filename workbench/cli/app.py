@@ -557,7 +557,8 @@ def options(
     if configuration.unused:
         print_error(
             f"{config}: {counted(len(configuration.unused), 'key')} without effect here or unknown "
-            f"(first: {configuration.unused[0].key}).\n  All of them: workbench config {config}"
+            f"(first: {configuration.unused[0].key}).\n"
+            f"  All of them: workbench config {shlex.quote(str(config))}"
         )
 
 
@@ -576,11 +577,13 @@ def _configuration(file: str, release: str) -> Configuration:
 
 def unnamed_message(configuration: Configuration, address: str) -> tuple[str, str]:
     """What is said of an address that only a file names: the problem, and the remedy."""
-    variables = " or ".join(f"export {one}={address}" for one in configuration.unnamed_addresses())
+    quoted = shlex.quote(address)
+    variables = " or ".join(f"export {one}={quoted}" for one in configuration.unnamed_addresses())
     return (
         f"{configuration.file} asks for {configuration.provider} at {address}, an address that you have not "
         "named. It would get your texts and your key.",
-        f"If you trust it: workbench --config {configuration.file} --base-url {address} … or {variables}",
+        f"If you trust it: workbench --config {shlex.quote(str(configuration.file))} --base-url {quoted} … "
+        f"or {variables}",
     )
 
 

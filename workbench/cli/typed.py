@@ -8,6 +8,7 @@ what to type.
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -177,7 +178,7 @@ def check_command(typed: str, commands: Sequence[str], above: str = "workbench")
             problem, "`workbench --help` lists the commands; after a command, -h has its options."
         )
     if os.path.isdir(typed):
-        raise InputError(problem, f"To index the folder: workbench index {typed}")
+        raise InputError(problem, f"To index the folder: workbench index {shlex.quote(typed)}")
     if len(typed.split()) > 1:
         raise InputError(problem, f'To ask a question: workbench search "{quoted}"')
     raise InputError(problem, f"`{above} --help` lists the commands.")

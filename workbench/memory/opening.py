@@ -30,8 +30,9 @@ def _open_folder(
     if not location.exists():
         above = root.parent
         if index_path is None and root.name == "memory" and SQLiteLocation(file_to_open(above)).exists():
-            raise InputError(f"{address} is a folder of an indexed memory.", f"Name the memory: -m {above}")
-        raise location.missing(address)
+            remedy = f"Name the memory: -m {shlex.quote(str(above))}"
+            raise InputError(f"{address} is a folder of an indexed memory.", remedy)
+        raise location.missing(shlex.quote(address))
     return MemoryIndex.open(location, embedder, Path(address))
 
 

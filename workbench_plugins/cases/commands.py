@@ -6,6 +6,7 @@ The commands that search have an option --case: `save_trace` and `save_diagnosis
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -136,12 +137,12 @@ def _save(case: Case, out: Path | None, overwrite: bool) -> None:
         f"{file}: {counted(len(case.memory.notes or ()), 'note')}, {case.words:,} words, {size:,} bytes."
     )
     _warn_of_secrets(case, file)
-    print_error(f"Run it: workbench case run {file}")
+    print_error(f"Run it: workbench case run {shlex.quote(str(file))}")
 
 
 def _warn_of_secrets(case: Case, file: Path) -> None:
     if told := secrets_text(case):
-        print_error(f"{told} Before you give it away: workbench case redact {file}")
+        print_error(f"{told} Before you give it away: workbench case redact {shlex.quote(str(file))}")
 
 
 def _expected(**given: Any) -> Expected:
@@ -192,7 +193,8 @@ def export(
             out.write(text)
         print_output(f"{file}")
         if told := secrets_text(loaded.case):
-            print_error(f"{told} For a test without them, redact it first: workbench case redact {what}")
+            redact = f"workbench case redact {shlex.quote(str(what))}"
+            print_error(f"{told} For a test without them, redact it first: {redact}")
         return
     if what not in ("museum", "questions"):
         raise InputError(f"There is nothing called {what!r} to export.", "Use museum or questions.")
@@ -358,4 +360,4 @@ def save_diagnosis(out: Path, found: Any, index: Index) -> None:
 def _save_search(case: Case, out: Path) -> None:
     save_case(case, out)
     _warn_of_secrets(case, out)
-    print_error(f"Saved as a case. Run it: workbench case run {out}")
+    print_error(f"Saved as a case. Run it: workbench case run {shlex.quote(str(out))}")

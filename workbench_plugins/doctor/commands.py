@@ -132,7 +132,7 @@ def held_at(store: str, index_path: Path | None = None) -> list[StoreSnapshot]:
     if path.is_dir() and not is_store(path):
         files = index_files(path) if index_path is None else [index_path]
         if not any(one.exists() for one in files):
-            raise InputError(f"{path} has no index.", f"Index it: workbench index {path}")
+            raise InputError(f"{path} has no index.", f"Index it: workbench index {shlex.quote(str(path))}")
         return [_index_of(path, one) for one in files]
     return [read_store(path)]
 

@@ -99,7 +99,7 @@ def reproduce(
     name = "report" if str(issue) == "-" else one_line(issue.name)
     print_output(verdict_data(verdict, file) if as_json else reply(verdict, name, details), as_json)
     if file is not None:
-        print_error(f"Run it: workbench case run {file}")
+        print_error(f"Run it: workbench case run {shlex.quote(str(file))}")
     raise typer.Exit(verdict.exit_code)
 
 

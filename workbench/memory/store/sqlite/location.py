@@ -224,7 +224,10 @@ class SQLiteLocation(IndexLocation):
         remove(leftovers(self.path))
 
     def missing(self, folder: str) -> InputError:
-        """The error for a memory without an index: says whether the first is in the making or broken off."""
+        """The error for a memory without an index: says whether the first is in the making or broken off.
+
+        `folder` is quoted for a shell.
+        """
         remedy = f"Make one: workbench index {folder}"
         if holder := held_by(self.path):
             description, remedy = f"{holder} is making the first one", "Search again when it is done."
