@@ -16,7 +16,7 @@ from typing import Any
 import apsw
 
 from workbench.errors import StorageError
-from workbench.memory.guard import LONGEST_VALUE, WRONG
+from workbench.memory.guard import WRONG
 from workbench.memory.store.contract import DamagedError, damaged
 from workbench.memory.store.sqlite.database import (
     connect_empty,
@@ -66,7 +66,6 @@ class PassageFile:
                 self.db = _created(path, [])
             else:
                 self.db = connect_existing(path)
-                self.db.limit(apsw.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
                 if self.db.pragma("user_version") != VERSION:
                     self._replace_older(path)
                 elif _schema(self.db) != _own_schema():

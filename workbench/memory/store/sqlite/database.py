@@ -20,7 +20,7 @@ import sqlite_vec
 
 from workbench.errors import InputError
 from workbench.memory.files import open_named
-from workbench.memory.guard import check_plain
+from workbench.memory.guard import LONGEST_VALUE, check_plain
 from workbench.memory.store.contract import (
     DiskFullError,
     LockedError,
@@ -93,6 +93,8 @@ def plain_errors(path: Path) -> Iterator[None]:
         if not str(error).startswith(VECTORS_UNREADABLE):
             raise
         raise damaged(path, f"its vectors cannot be read: {error}") from None
+    except apsw.TooBigError:
+        raise damaged(path, f"a value has more than {LONGEST_VALUE / 1e6:.0f} MB") from None
     except UnicodeDecodeError as error:
         raise damaged(path, f"a text is not UTF-8: {error}") from None
     except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError) as error:
@@ -247,6 +249,7 @@ def _connect(path: Path, flags: int, name: str | None = None) -> apsw.Connection
         db.load_extension(sqlite_vec.loadable_path())
         db.enable_load_extension(False)
         db.pragma("trusted_schema", False)  # an index file may come from elsewhere
+        db.limit(apsw.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
         return db
 
 
