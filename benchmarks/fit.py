@@ -42,7 +42,9 @@ from workbench_plugins.recommended.pipelines import FILE, RECOMMENDED, WEIGHTS
 from workbench_plugins.recommended.stages import CLEAR, FEATURES
 from workbench_plugins.runs.collections import load
 
-PARTS = ("vector", "keyword", "title", "late", "file_late", "file_mean")
+PARTS = ("vector", "keyword", "title", "late", "file_late", "file_mean", "link")
+ON_TOP = np.array([part == "link" for part in PARTS])
+"""Not every memory has links, so their weight comes on top of the others, which sum to 1."""
 NOTES = Path(__file__).parent / "notes"
 FOLDS = 5
 SHRINKING = 1e-3
@@ -156,7 +158,7 @@ def folds(some: Sequence[Asked]) -> Floats:
 
 
 def fitted(collections: Sequence[Collection], use: np.ndarray) -> Floats:
-    """The weights of the parts in use under which the right files are likeliest; they sum to 1."""
+    """The weights under which the right files are likeliest; those in use, without links, sum to 1."""
     answered = [[one for one in some.known if one.right.any()] for some in collections]
     spread = np.concatenate([one.parts for some in answered for one in some]).std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
@@ -169,7 +171,7 @@ def fitted(collections: Sequence[Collection], use: np.ndarray) -> Floats:
 
     bounds = [(0, None if one else 0) for one in use]
     found = minimize(loss, np.where(use, 0.1, 0.0), jac=True, method="L-BFGS-B", bounds=bounds).x / spread
-    return np.asarray(found / found.sum())
+    return np.asarray(found / found[~ON_TOP].sum())
 
 
 def _laid_out(some: Sequence[Asked], spread: Floats) -> tuple[Floats, np.ndarray, np.ndarray]:
@@ -286,8 +288,9 @@ def floor_of(all_judged: Sequence[Judged]) -> float:
 
 
 def told(name: str, one: Judged, chosen: float) -> None:
-    """Prints what each floor costs, and the reliability of the probabilities."""
-    for floor in sorted({chosen, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7}):
+    """Prints what each floor costs, the one in use included, and the reliability of the probabilities."""
+    in_use = round(1 - WEIGHTS.wrong_per_hundred / 100, 3)
+    for floor in sorted({chosen, in_use, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7}):
         more = f", unanswered {np.mean(one.unanswered < floor):.2f}" if one.unanswered.size else ""
         print(
             f"  {name:<7} {floor:.3f}: lost {one.lost(floor):.3f} of the answers, silent without the right "

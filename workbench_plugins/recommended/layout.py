@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -137,6 +137,17 @@ class PassageIndex(IndexAdapter):
         has = np.array([self.passages.title_stems.having(stem)[files] for stem in stems], float)
         return np.asarray(weights @ has.reshape(len(stems), files.size) / (weights.sum() or 1.0))
 
+    def link_shares(self, question: str, rows: Rows) -> Floats:
+        """The largest share of the question's words, by their rarity, in a line that links to the file.
+
+        It is 0 for a file to which no other file links.
+        """
+        weights = {stem: self.passages.file_stems.idf(stem) for stem in question_stems(question)}
+        files, owners = np.unique(self._files(rows), return_inverse=True)
+        lines = [self.passages.links.lines_to(file) for file in files.tolist()]
+        best = [max((_weight_in(line, weights) for line in some), default=0.0) for some in lines]
+        return np.array(best, float)[owners] / (sum(weights.values()) or 1.0)
+
     def cosines(self, question: Vector, rows: Rows) -> Floats:
         """The cosine of the best passage of each of these chunks; NaN without a model, -1 without words."""
         words = self.passages.words
@@ -260,6 +271,11 @@ class PassageIndex(IndexAdapter):
 
     def _files(self, rows: Rows) -> NDArray[np.int64]:
         return self.passages.files[self.passages.ordinals(rows)]
+
+
+def _weight_in(line: Collection[str], weights: Mapping[str, float]) -> float:
+    """The weights of the stems that a line has."""
+    return sum(weight for stem, weight in weights.items() if stem in line)
 
 
 def best_of_group(numbers: Floats, groups: NDArray[np.int64]) -> Floats:

@@ -1,8 +1,8 @@
 """The file beside an index that has what `recommended` reads of it, so that a search need not read all texts.
 
 It is an SQLite file whose pages have checksums. It holds what the model has read of each file by the hash of
-its text, the stems of chunks, files and titles as an inverted index, and a mean vector for each chunk. It can
-be deleted at any time: it is made anew.
+its text, the stems of chunks, files and titles as an inverted index, what is said beside links, and a mean
+vector for each chunk. It can be deleted at any time: it is made anew.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from workbench.memory.store.sqlite.database import (
     wrong_checksum,
 )
 
-VERSION = 2
+VERSION = 3
 SCHEMA = f"""
 CREATE TABLE passages (key TEXT PRIMARY KEY, payload BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -34,6 +34,9 @@ CREATE TABLE files (
     rows BLOB NOT NULL, chunk_ids TEXT NOT NULL,
     chunk_lengths BLOB NOT NULL, file_length INTEGER NOT NULL, title_length INTEGER NOT NULL
 );
+CREATE TABLE links (
+    target TEXT NOT NULL, file INTEGER NOT NULL, stems TEXT NOT NULL, PRIMARY KEY (target, file, stems)
+) WITHOUT ROWID;
 CREATE TABLE file_terms (file INTEGER PRIMARY KEY, terms BLOB NOT NULL);
 CREATE TABLE means (file INTEGER PRIMARY KEY, has BLOB NOT NULL, vectors BLOB NOT NULL);
 CREATE TABLE terms (id INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE);
@@ -41,7 +44,7 @@ CREATE TABLE postings (place INTEGER PRIMARY KEY, texts BLOB NOT NULL, counts BL
 PRAGMA user_version = {VERSION};
 """
 OLD_PASSAGES = "SELECT key, payload FROM passages"
-"""What a file of version 1 has, too."""
+"""What a file of an older version has, too."""
 
 
 DELETE = "Delete it: the next search makes it anew."

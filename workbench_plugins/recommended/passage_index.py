@@ -26,6 +26,7 @@ from workbench.memory.store.scan import Scan
 from workbench.progress import progress
 from workbench.records import Chunk, Rows
 from workbench_plugins.recommended.keywords import StemIndex, StemTable
+from workbench_plugins.recommended.links import Link, Links, LinkTable, links_in
 from workbench_plugins.recommended.passage_file import PassageFile
 from workbench_plugins.recommended.passage_windows import Window, lines_of, outline, windows_of
 from workbench_plugins.recommended.shipped_vectors import words_of
@@ -198,8 +199,9 @@ class Words(Protocol):
 class Passages:
     """The chunks of an index by id: their rows and files, stems of chunks, files and titles, and words.
 
-    `words` is None without a model on this machine. `dimensions` is the length of its vectors, and
-    `newly_read` how many chunks it has read for this. `remarks` say what of them it has left out.
+    `links` are those between the files. `words` is None without a model on this machine. `dimensions` is the
+    length of its vectors, and `newly_read` how many chunks it has read for this. `remarks` say what of them
+    it has left out.
     """
 
     rows: Rows
@@ -207,6 +209,7 @@ class Passages:
     chunk_stems: StemTable
     file_stems: StemTable
     title_stems: StemTable
+    links: LinkTable
     words: Words | None
     dimensions: int
     newly_read: int = 0
@@ -276,6 +279,11 @@ class IndexedFile:
         """The file's title, and the words of its path."""
         return f"{outline(self.path, self.chunks).title} {_spoken(self.path)}"
 
+    @property
+    def links(self) -> list[Link]:
+        """What the file's lines say beside its links."""
+        return links_in(self.path, lines_of(self.chunks).values())
+
     def key(self, embedder: LocalEmbedder) -> str:
         """The hash of everything that decides what the model reads of this file."""
         digest = hashlib.sha256(repr((*reading_of(embedder), self.path)).encode())
@@ -314,6 +322,7 @@ def arrange(index: Index, embedder: WordEmbedder | None, cache: Path) -> Passage
         chunk_stems=StemIndex([chunks[number].text for number in order.tolist()]),
         file_stems=StemIndex([one.text for one in files]),
         title_stems=StemIndex([one.title for one in files]),
+        links=Links([one.path for one in files], [one.links for one in files]),
         words=None
         if embedder is None
         else WordsRead.joined(_read(files, embedder, cache), embedder.dimensions).as_codes.of(order),

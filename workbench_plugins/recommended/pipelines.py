@@ -33,6 +33,7 @@ from workbench_plugins.recommended.stages import (
     FileMean,
     KeywordShare,
     LateInteraction,
+    LinkShare,
     MeanLeg,
     PassageCosine,
     StemLeg,
@@ -59,7 +60,8 @@ FILE = Path(__file__).parent / "weights.json"
 class FittedWeights:
     """How much each kind of evidence counts, and what says that anything here answers.
 
-    `score` holds a weight for each part of the score; they sum to 1. `answerable` holds the
+    `score` holds a weight for each part of the score. Those of the parts that every memory has sum to 1; that
+    of the links comes on top, so that a memory without links scores as it did before. `answerable` holds the
     weights of a logistic regression, `intercept` included. `wrong_per_hundred` is how many wrong answers in a
     hundred the floor accepts. `model` names the model of the vectors, and `fitted` says how and on what the
     weights were fitted. `benchmarks/fit.py` writes them.
@@ -89,6 +91,7 @@ def recommended(weights: FittedWeights) -> Pipeline:
         >> KeywordShare()
         >> PassageCosine()
         >> TitleShare()
+        >> LinkShare()
         >> LateInteraction()
         >> FileLateInteraction()
         >> EvidenceSum(score.pop("vector"), score.pop("keyword"), more=tuple(sorted(score.items())))

@@ -93,13 +93,14 @@ class MeanLeg(VectorLeg):
 
 @dataclass(frozen=True)
 class EvidenceSum(WeightedSum):
-    """The weighted sum of the six scores, under the names that they have here."""
+    """The weighted sum of the seven scores, under the names that they have here."""
 
     SCORES: ClassVar[Mapping[str, str]] = {
         "vector": "best passage",
         "keyword": "keyword share",
         "late": "late interaction",
         "title": "title share",
+        "link": "link share",
         "file_late": "late interaction of the file",
         "file_mean": "best mean of the file",
     }
@@ -177,6 +178,33 @@ class TitleShare(
 
     def formula(self, of: Numbers) -> Any:
         return of["title_words"]
+
+
+@dataclass(frozen=True)
+class LinkShare(
+    ColumnStage,
+    slot="link_score",
+    scale="share of words",
+    observed=("link_words",),
+    column_names={
+        "link_score": "link share",
+        "link_words": "share of the question's words, by rarity, in the best line that links to the file",
+    },
+):
+    """The share of the question's words, by their rarity, in the best line of another file that links here.
+
+    A page that lists others often says best what each of them is for. 0 for a file to which nothing links.
+    """
+
+    description: ClassVar[str] = (
+        "link share = share of the question's words, by rarity, in the best line that links to the file"
+    )
+
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        return {"link_words": _passages(context).link_shares(trace.question, trace.rows)}
+
+    def formula(self, of: Numbers) -> Any:
+        return of["link_words"]
 
 
 @dataclass(frozen=True)

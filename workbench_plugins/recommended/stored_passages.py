@@ -24,6 +24,7 @@ from workbench.memory.index import MemoryIndex
 from workbench.progress import progress
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench_plugins.recommended.keywords import Counts, content_stems
+from workbench_plugins.recommended.links import LinkFrom, LinkTable
 from workbench_plugins.recommended.passage_file import DamagedPassagesError, PassageFile, made_anew
 from workbench_plugins.recommended.passage_index import (
     IndexedFile,
@@ -126,6 +127,9 @@ WITHOUT_MEANS = (
     "SELECT path, key FROM files WHERE key <> '' AND id NOT IN (SELECT file FROM means) ORDER BY path"
 )
 INSERT_MEANS = "INSERT OR REPLACE INTO means SELECT id, ?, ? FROM files WHERE path = ? AND key = ?"
+INSERT_LINK = "INSERT INTO links (file, target, stems) VALUES (?, ?, ?)"
+LINKS_TO = "SELECT path, stems FROM links JOIN files ON files.id = links.file WHERE target = ?"
+LINKS_OF_GONE_FILES = "DELETE FROM links WHERE file NOT IN (SELECT id FROM files)"
 MEANS_OF_GONE_FILES = "DELETE FROM means WHERE file NOT IN (SELECT id FROM files)"
 PASSAGES_OF_GONE_FILES = "DELETE FROM passages WHERE key NOT IN (SELECT key FROM files)"
 
@@ -192,7 +196,8 @@ class StoredPassages:
             else:
                 self.file.check()
                 writer.remove_all()
-            self.file.db.execute(MEANS_OF_GONE_FILES)  # before a new file gets the number of an old one
+            for gone in (MEANS_OF_GONE_FILES, LINKS_OF_GONE_FILES):
+                self.file.db.execute(gone)  # before a new file gets the number of an old one
             stamps = self.index.store.stamps()
             missing = [path for path in sorted(stamps) if path not in current]
             for files in self._in_groups(missing):
@@ -236,7 +241,9 @@ class StoredPassages:
         key = "" if self.embedder is None else one.key(self.embedder)
         sums = sum(stems.file.values()), sum(stems.title.values())
         self.file.db.execute(INSERT_FILE, (one.path, hash_, key, one.rows.tobytes(), ids, lengths, *sums))
-        return int(self.file.db.last_insert_rowid())
+        number = int(self.file.db.last_insert_rowid())
+        self.file.db.executemany(INSERT_LINK, [(number, *link) for link in one.links])
+        return number
 
     # Words
 
@@ -305,6 +312,7 @@ class StoredPassages:
             title_stems=StoredStems(
                 self.file, TITLE, np.array([one.title_length for one in files], float), ordinals
             ),
+            links=StoredLinks(self.file, [one.path for one in files]),
             words=StoredWords(self.file, files, order, dimensions) if dimensions else None,
             dimensions=dimensions,
         )
@@ -336,6 +344,19 @@ def _ordinals(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     ordinals = np.full(int(numbers.max(initial=-1)) + 1, -1, np.int64)
     ordinals[numbers] = np.arange(numbers.size)
     return ordinals
+
+
+class StoredLinks(LinkTable):
+    """The links of all files, read from the file of passages when a question needs them."""
+
+    def __init__(self, file: PassageFile, paths: Sequence[str]) -> None:
+        super().__init__(paths)
+        self._file = file
+
+    def to(self, target: str) -> list[LinkFrom]:
+        with self._file.plain_errors():
+            found = self._file.db.execute(LINKS_TO, (target,))
+            return [LinkFrom(str(path), str(stems)) for path, stems in found]
 
 
 class StoredWords:

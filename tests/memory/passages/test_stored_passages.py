@@ -40,6 +40,8 @@ def assert_same(found: Passages, expected: Passages) -> None:
         assert one.most(STEMS) == other.most(STEMS)
         for stem in STEMS:
             assert one.having(stem).tolist() == other.having(stem).tolist()
+    for file in range(expected.file_stems.size):
+        assert found.links.lines_to(file) == expected.links.lines_to(file)
     if expected.words is None:
         assert found.words is None
         return
@@ -70,7 +72,8 @@ def test_the_stored_passages_of_the_sample_memory_are_those_in_memory(
 
 def text(chance: random.Random) -> str:
     lines = [" ".join(chance.choices(WORDS, k=6)) for _ in range(chance.randrange(1, 30))]
-    return "\n".join([f"# {chance.choice(WORDS)}", *lines])
+    links = [f"{chance.choice(WORDS)} [{chance.choice(WORDS)}](n{chance.randrange(8)}.md)" for _ in range(2)]
+    return "\n".join([f"# {chance.choice(WORDS)}", *lines, *links])
 
 
 def changed(home: Home, chance: random.Random) -> None:
@@ -117,7 +120,7 @@ def test_the_words_of_a_changed_note_are_read_again(home: Home, tmp_path: Path) 
 
 
 def test_no_word_of_a_deleted_file_is_left(home: Home, tmp_path: Path) -> None:
-    for name, words in (("a", "kite secretword"), ("b", "kite")):
+    for name, words in (("a", "kite [secretword](b.md)"), ("b", "kite")):
         (home.root / "memory" / f"{name}.md").write_text(words)
     home.sync()
     with home.opened() as index:
@@ -130,6 +133,7 @@ def test_no_word_of_a_deleted_file_is_left(home: Home, tmp_path: Path) -> None:
     terms = {term for (term,) in db.execute("SELECT term FROM terms")}
     assert "kite" in terms
     assert "secretword" not in terms
+    assert db.execute("SELECT * FROM links").fetchall() == []
 
 
 def test_an_update_that_is_broken_off_is_done_the_next_time(
