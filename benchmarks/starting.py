@@ -25,7 +25,7 @@ QUESTION, FILE = "where to send urgent notifications", "memory/reference/notific
 LOST, RELEASE = "how should I evaluate if a claim is actually true", ["-s", "openclaw-2026.2.13"]
 COMMANDS = {
     "--help": (["--help"], 0.2),
-    "demo": (["demo"], 1.0),
+    "demo": (["demo"], 0.2),
     "search": (["search", QUESTION], 1.5),
     "search, a question not asked before": (["search", "NEW"], 1.5),
     "search -s openclaw-2026.2.13": (["search", QUESTION, *RELEASE], 1.2),

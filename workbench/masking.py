@@ -239,7 +239,7 @@ _HARMLESS = frozenset(
     {"q", "query", "question", "text", "search", "term", "limit", "top_k", "topk", "size", "page", "offset"}
 )
 """Parameters of an address that say what was asked for."""
-_HOOK = re.compile(
+_SECRET_PATH = re.compile(
     r"(?:(?:hooks?|webhook\w{0,10})(?:\.[\w.-]{1,80})?|/(?:key|token)(?=/[A-Za-z_-]{0,40}\d)(?=/[\w-]{16}))/(.{1,500})",
     re.IGNORECASE,
 )
@@ -471,7 +471,7 @@ def _in_address(word: str, start: int) -> Iterator[Span]:
         for parameter in _PARAMETER.finditer(rest):
             if parameter[2].lower() not in _HARMLESS:
                 yield begun + parameter.start(3), begun + parameter.end(3)
-    if found := _HOOK.search(word):
+    if found := _SECRET_PATH.search(word):
         yield start + found.start(1), start + found.end(1)
 
 

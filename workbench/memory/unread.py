@@ -42,7 +42,7 @@ MOST_REFUSED = 2
 class Unread:
     """A file that is not read: its path, why in words that follow "files", and what would read it.
 
-    `refused` marks one that `workbench index` leaves out, and without `--skip` ends for; its `why` is a
+    `refused` marks one that `workbench index` leaves out; with `--no-skip` it is an error. Its `why` is a
     sentence.
     """
 

@@ -162,7 +162,7 @@ class Decoded(Shown):
 
 def _by_chance(expected: float, count: int) -> str:
     """How often random numbers with these digits fit as simply, from the expected number of formulas."""
-    if expected > 0.5:
+    if expected > 0.5:  # too many for a chance of one in so many
         return f"by chance, about {expected:.2g} formulas would fit such numbers as simply"
     one_in = f"{float(f'{1 / expected:.2g}'):,.0f}" if expected > 1e-12 else "a million million"
     such = "such numbers" if count == 1 else f"such lists of {count} numbers"

@@ -857,11 +857,11 @@ def _state(some: Sequence[Repair], suspected: Suspects, runs: Reruns, goal: Goal
     settings alone, whichever is shorter.
     """
     lets_in = LETS_IN if len(some) == 1 and some[0].slot in suspected.lets_in else ""
-    whole, brief = (
-        "; and ".join(_state_of(one, suspected, runs, goal, prices, brief) for one in some) + lets_in
-        for brief in (False, True)
-    )
-    return whole if len(f"Cause: {whole}") <= TWO_LINES else brief
+    for brief in (False, True):
+        told = "; and ".join(_state_of(one, suspected, runs, goal, prices, brief) for one in some) + lets_in
+        if len(f"Cause: {told}") <= TWO_LINES:
+            break
+    return told
 
 
 def _state_of(

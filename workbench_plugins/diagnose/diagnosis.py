@@ -435,10 +435,10 @@ def _page(
     of_words = [] if outside else of_question(causes_of_words, runs, index, goal)
     if not outside and not of_words and not inside:
         of_words = of_question(other_words, runs, index, goal)
-    elif not outside and not of_words and _is_far_behind(inside, runs.base, goal.path, len(index.paths())):
-        of_words = of_question(lacks_words, runs, index, goal)
-    elif inside and not outside and not of_words:
-        for one in of_question(unknown_name, runs, index, goal):
+    elif not outside and not of_words:
+        if _is_far_behind(inside, runs.base, goal.path, len(index.paths())):
+            of_words = of_question(lacks_words, runs, index, goal)
+        for one in [] if of_words else of_question(unknown_name, runs, index, goal):
             inside[0] = replace(inside[0], description=f"{inside[0].description}; and no note has “{one}”")
     in_chunk = [] if outside or of_words else cause_in_chunk(runs, index, goal)
     of_stages = _likelier(in_chunk, inside)

@@ -60,7 +60,7 @@ def _visible(text: str) -> str:
 
 
 def _decoded(encoding: str, text: str) -> str:
-    """Lines in an encoding that were read as Windows-1252 or Latin-1, read as they were written."""
+    """Lines in an encoding that were read as Windows-1252 or Latin-1, as they were written."""
     return "\n".join(_decoded_line(encoding, line) for line in text.split("\n"))
 
 
@@ -217,11 +217,6 @@ READINGS = (
     Reading("several words written as one name", "write the words apart, too", _parted),
 )
 
-DIGITS = str.maketrans("olisb", "01158")
-"""The digits that a scan has in place of letters that look like them."""
-BETWEEN_LETTERS = re.compile(r"[^\W\d_]\d+[^\W\d_]")
-
-
 CODE_PAGES = ("CP850", "CP437", "MACINTOSH", "WINDOWS-1251", "KOI8-R")
 """Encodings of older systems, by the names that iconv and Python know."""
 
@@ -234,12 +229,17 @@ def in_code_page(text: str, asked: Mapping[str, set[str]]) -> list[Reading]:
         return []
     return [
         Reading(
-            f"letters in {name} that were read as Windows-1252",
+            f"letters in {name} that were read in another encoding",
             "restore its letters",
             partial(_decoded, name),
             f"cp FILE FILE.old && iconv -f UTF-8 -t WINDOWS-1252 FILE.old | iconv -f {name} -t UTF-8 > FILE",
         )
     ]
+
+
+DIGITS = str.maketrans("olisb", "01158")
+"""The digits that a scan has in place of letters that look like them."""
+BETWEEN_LETTERS = re.compile(r"[^\W\d_]\d+[^\W\d_]")
 
 
 def _scanned(text: str, words: Iterable[str]) -> list[Reading]:

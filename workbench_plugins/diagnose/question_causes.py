@@ -190,10 +190,13 @@ def _language(asked: Asked) -> Iterator[Cause]:
 
 
 def _is_rather_in(language: str, other: str, texts: Sequence[str]) -> bool:
-    """Whether some texts have no more function words of another language, and are not in its script."""
+    """Whether some texts have at least as many function words of one language as of another.
+
+    Texts in the script of the other one are not in the first.
+    """
     words = Counter(word.lower() for text in texts for word in unicode_words(text))
-    mine, others = (sum(words[one] for one in LANGUAGES.get(name, ())) for name in (language, other))
-    return mine >= others and language_of(texts)[0] != other
+    one, two = (sum(words[word] for word in LANGUAGES.get(name, ())) for name in (language, other))
+    return one >= two and language_of(texts)[0] != other
 
 
 def _language_of_question(asked: Asked, theirs: str) -> tuple[str, list[str]]:
@@ -458,7 +461,7 @@ def lacks_words(asked: Asked, _: Sequence[str] = ()) -> list[Cause]:
     words = [one for one in _replaceable(asked.question) if _has_content(one.lower(), asked.vocabulary)]
     if not words or any(is_near(one.lower(), own) for one in words):
         return []
-    says = f"the file has none of the question's words: {', '.join(words[:6])}"
+    says = f"the file has none of these words of the question: {', '.join(words[:6])}"
     repair = "write them into the file, or ask with words that it has"
     looked = f"{counted(len(own), 'word')} of the file were looked at"
     return [Cause(("note",), says, repair, looked, verified=False, certain=True)]
@@ -609,6 +612,8 @@ DATES = (
 
 def _date(asked: Asked) -> Iterator[Cause]:
     """A date that no note writes so, and a form of some note with which the answer is as wanted."""
+    if not [*dates_in(asked.question)] and not WEEK.search(asked.question):
+        return  # most questions have no date, and the notes need not be read
     notes = [text.lower() for text in asked.texts]  # each begins with the file's name
     bodies = [text.partition("\n")[2] for text in notes]
     years = sorted({year for text in notes for year in re.findall(r"\b((?:19|20)\d\d)-\d\d-\d\d", text)})

@@ -295,14 +295,19 @@ SHORTHAND = "Prp tps bnt, snt to Alsnd. Bck 14/5. Shft drwn, ctls brg 1 mm, lft 
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "question", "says"),
     [
-        (SHORTHAND, "note: the file has none of the question's words: propeller, bent"),
-        (f"{SHORTHAND} Bent.", "limit: keep the first 6"),
+        (
+            SHORTHAND,
+            "propeller bent",
+            "note: the file has none of these words of the question: propeller, bent",
+        ),
+        (f"{SHORTHAND} Bent.", "propeller bent", "limit: keep the first 6"),
+        (f"{SHORTHAND} Bent.", "propeller bent quorlbex", "limit: keep the first 6 (this file: "),
     ],
 )
 def test_a_limit_is_no_cause_where_half_of_the_memory_is_before_a_file_without_the_words(
-    tmp_path: Path, text: str, says: str
+    tmp_path: Path, text: str, question: str, says: str
 ) -> None:
     things = ["rope", "anchor", "ladder", "engine", "mast", "rudder", "pump", "winch", "tiller", "galley"]
     things += ["compass", "bilge", "cabin"]
@@ -310,8 +315,9 @@ def test_a_limit_is_no_cause_where_half_of_the_memory_is_before_a_file_without_t
     root, file = world.write(tmp_path / "notes", {**notes, "memory/old.md": text}), tmp_path / "index"
     index_folder(root, options=Options(index_path=file))
     with open_index(root, index_path=file) as index:
-        found = diagnose("propeller bent", SYSTEMS["recommended"], index, "memory/old.md")
+        found = diagnose(question, SYSTEMS["recommended"], index, "memory/old.md")
     assert found.headline.startswith(f"Cause: {says}")
+    assert ("no note has “quorlbex”" in found.headline) == ("quorlbex" in question)
 
 
 NORWEGIAN = {
