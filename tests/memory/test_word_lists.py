@@ -94,6 +94,16 @@ class Chunks:
         return listed
 
 
+def test_a_word_may_stand_more_often_than_a_stored_value_is_long() -> None:
+    chunks = Chunks("unicode61")
+    chunks.db.limit(apsw.SQLITE_LIMIT_LENGTH, 10_000)
+    chunks.store(["tea " * 50] * 100)  # 5,000 instances, and a longer text of their rows
+    update_lists(chunks.db, chunks.source)
+    assert chunks.check() == 1
+    assert chunks.source.having("tea").counts.tolist() == [50] * 100
+    assert chunks.db.limit(apsw.SQLITE_LIMIT_LENGTH) == 10_000
+
+
 CHANGES = st.lists(
     st.tuples(st.sets(st.integers(0, 9), max_size=3), st.lists(st.one_of(TEXT, WHOLE), max_size=3)),
     max_size=4,

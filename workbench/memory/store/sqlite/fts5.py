@@ -5,7 +5,8 @@ A query, compiled to an FTS5 MATCH expression.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import apsw
 import numpy as np
@@ -49,6 +50,8 @@ def _written(clause: Clause) -> str:
 
 MOST_INSTANCES = 20_000_000
 """A term with more instances is asked in SQL: reading them would take more than 300 MB for a moment."""
+LONGEST_TEXT = 20 * MOST_INSTANCES
+"""Bytes of the longest text of a term's rows: 19 digits and a blank each."""
 LONGEST_TOKEN = 32_768
 """Bytes. FTS5 cuts longer tokens."""
 AVERAGES = 1
@@ -115,8 +118,23 @@ class SQLitePostings(PostingsSource):
     def from_fts5(self, term: str) -> Having:
         """The rows that contain a term, as FTS5 gives them, an instance at a time."""
         self._check_count(term)
-        sql = f"SELECT group_concat(doc, ' ') FROM temp.{self._table}_instance WHERE term = ?"
-        return each_once(_numbers(self._db.execute(sql, (term,)).get))
+        return self._having(term)
+
+    def _having(self, term: str) -> Having:
+        (rows,) = self._joined(term, "group_concat(doc, ' ')")
+        return each_once(_numbers(rows))
+
+    def _joined(self, term: str, columns: str) -> Sequence[Any]:
+        """One row with these texts of all instances of a term.
+
+        The texts are made by the query, so the limit for values that a file holds does not bound them.
+        """
+        sql = f"SELECT {columns} FROM temp.{self._table}_instance WHERE term = ?"
+        before = self._db.limit(apsw.SQLITE_LIMIT_LENGTH, LONGEST_TEXT)
+        try:
+            return self._db.execute(sql, (term,)).fetchall()[0]
+        finally:
+            self._db.limit(apsw.SQLITE_LIMIT_LENGTH, before)
 
     def every_having(self, least: int) -> Iterator[tuple[str, Having]]:
         """The terms that at least so many rows contain, with these rows.
@@ -124,20 +142,15 @@ class SQLitePostings(PostingsSource):
         Those that FTS5 has cut, and those with too many instances, are left out.
         """
         self._prepare()
-        sql = f"SELECT term, count(*), group_concat(doc, ' ') FROM temp.{self._table}_instance GROUP BY term"
-        for term, instances, rows in self._db.execute(sql):
-            if least <= instances <= MOST_INSTANCES and len(term.encode()) < LONGEST_TOKEN:
-                having = each_once(_numbers(rows))
-                if having.rows.size >= least:
-                    yield term, having
+        sql = f"SELECT term FROM temp.{self._table}_row WHERE doc >= ? AND cnt <= ?"
+        terms: list[Any] = self._db.execute(sql, (least, MOST_INSTANCES)).fetchall()
+        for (term,) in terms:
+            if len(term.encode()) < LONGEST_TOKEN:
+                yield term, self._having(term)
 
     def instances(self, term: str) -> Instances:
         self._check_count(term)
-        ((rows, offsets),) = self._db.execute(
-            "SELECT group_concat(doc, ' '), group_concat(offset, ' ') "
-            f"FROM temp.{self._table}_instance WHERE term = ?",
-            (term,),
-        ).fetchall()
+        rows, offsets = self._joined(term, "group_concat(doc, ' '), group_concat(offset, ' ')")
         return Instances(_numbers(rows), _numbers(offsets))
 
     def _totals(self) -> list[int]:

@@ -14,6 +14,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.memory.guard import LONGEST_VALUE
 from workbench.memory.store.postings import Having
 from workbench.memory.store.sqlite.fts5 import SQLitePostings
 from workbench.memory.store.sqlite.word_lists import (
@@ -35,8 +36,8 @@ from workbench.records import Rows
 
 LEAST_CHUNKS = 8
 """A list is read in less time than FTS5 gives a word, which pays from a few chunks on."""
-MOST_ROWS = 2**27
-"""An index with a larger row has no lists: they would be longer than what they list."""
+MOST_ROWS = LONGEST_VALUE // 16
+"""An index with a larger row has no lists: 16 bytes for each row are one value of the file."""
 LARGEST_SHARE, LEAST_CHANGED = 0.02, 500
 """All lists are made anew when so large a share of the rows has changed since, and at least so many."""
 TEXT_HASH = "S16"
