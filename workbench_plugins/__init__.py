@@ -111,6 +111,7 @@ ROWS: dict[str, dict[str, str]] = {
             "statewave-mixed-models llm-swift-unnormalised second-brain-stale-vector "
             "second-brain-vector-deleted uteke-parallel-writes kb-mcp-filter-on-one-leg "
             "qdrant-quantised-without-rescoring hindsight-simple-for-chinese codemode-nfd "
+            "openlore-identifier-is-one-word zotero-mcp-whole-question "
             "pgedge-ids-never-merge mem0-distance-as-similarity mem0-distance-clamped "
             "mem0-euclidean-below-zero agentmemory-softmax-of-one qmd-two-sigmoids mem0-rerank-min-max "
             "mem0-cut-before-rerank graphiti-threshold-before-rerank minisearch-rerank-characters "

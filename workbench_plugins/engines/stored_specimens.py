@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from workbench.memory.embedding.engines import Role
 from workbench.memory.embedding.local import Embedded, ToyEmbedder
 from workbench.memory.index import MemoryIndex
 from workbench.memory.store.sqlite.store import Store
-from workbench.records import Hits, Query, Rows, Trace, Vector
+from workbench.records import Clause, Hits, Query, Rows, Trace, Vector
 from workbench.retrieval.columns import ColumnStage, Numbers
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.fusion import OneLeg, RankSum
@@ -117,6 +118,12 @@ def titled(path: str, text: str) -> str:
     return f"{path.partition('/')[0]}\n{text}"
 
 
+def with_parts(_: str, text: str) -> str:
+    """The text with the parts of its names, which begin with capitals inside, as words behind it."""
+    parts = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text)
+    return text if parts == text else f"{text}\n{parts}"
+
+
 class Quantised(MemoryIndex):
     """Vectors of one bit a number, and no second look at the whole ones."""
 
@@ -139,6 +146,14 @@ class Substrings(MemoryIndex):
         best = np.argsort(-found, kind="stable")
         keep = best[found[best] > self.above][:limit]
         return Hits(rows[keep], -found[keep])
+
+
+class WholeQuestions(Substrings):
+    """A keyword leg that looks for the question as one piece of text."""
+
+    def keyword(self, query: Query, limit: int) -> Hits:
+        whole = " ".join(clause.text for clause in query.clauses)
+        return super().keyword(Query((Clause(whole),)), limit)
 
 
 class Ungated(Substrings):
@@ -357,6 +372,10 @@ SPECIMENS = (
     TOLD.stored(
         "hindsight-simple-for-chinese", WORDS, (), {"alteration": partial(of_kind, Substrings)}.items()
     ),
+    TOLD.stored(
+        "openlore-identifier-is-one-word", WORDS, (), {"alteration": partial(rewritten, with_parts)}.items()
+    ),
+    harmed("zotero-mcp-whole-question", partial(of_kind, WholeQuestions), WORDS),
     TOLD.stored("codemode-nfd", WORDS, {"alteration": partial(rewritten, decomposed)}.items()),
     TOLD.stored(
         "dify-title-in-the-first-chunk", WORDS, (), {"alteration": partial(rewritten, titled)}.items()
