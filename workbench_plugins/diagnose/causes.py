@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import combinations, groupby, islice
 from pathlib import PurePath, PurePosixPath
+from textwrap import shorten
 from traceback import extract_tb
 from typing import Any, TypeVar
 
@@ -849,12 +850,15 @@ def _repair_text(pipeline: Pipeline, repair: Repair) -> str:
 TWO_LINES = 160
 """So many letters fill two lines of a usual terminal."""
 
+BESIDE_A_NAME = 60
+"""So many letters of a stage's words stand on one line, after its name."""
+
 
 def _state(some: Sequence[Repair], suspected: Suspects, runs: Reruns, goal: Goal, prices: Prices) -> str:
     """What the pipeline has in the slots of a cause.
 
     Where that fills more than two lines, a stage that the user has set is told by its words or by the
-    settings alone, whichever is shorter.
+    settings alone, whichever is shorter, and of any other stage's words the first ones.
     """
     lets_in = LETS_IN if len(some) == 1 and some[0].slot in suspected.lets_in else ""
     for brief in (False, True):
@@ -880,6 +884,8 @@ def _state_of(
     stage = _stage_text(pipeline, slot)
     if brief and settings:
         return in_slot(slot, min(stage, differs, key=len) + facts)
+    if brief:
+        stage = shorten(stage, BESIDE_A_NAME, placeholder=" …")
     return in_slot(slot, f"{stage}{facts}{'; ' if differs else ''}{differs}")
 
 

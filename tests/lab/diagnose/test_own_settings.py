@@ -116,6 +116,14 @@ def test_a_stage_of_long_words_is_told_by_the_setting_of_the_user(index: MemoryI
     assert found.headline == "Cause: vector leg: differs from recommended by vector_leg.depth.cap=1"
 
 
+def test_of_a_long_formula_that_nobody_set_the_cause_has_the_beginning(sample: MemoryIndex) -> None:
+    found = diagnose("what is he like", system("recommended"), sample, "memory/people/michael.md")
+    assert found.causes[0].where == ("fusion",)
+    begins = found.headline.removeprefix("Cause: fusion: ").removesuffix(" …")
+    assert (begins.startswith("score = "), found.headline.endswith(" …")) == (True, True)
+    assert begins in found.explanation.text(1)  # which has all of it
+
+
 def test_of_several_long_causes_each_is_told_in_the_shorter_way(index: MemoryIndex) -> None:
     changed = with_typed(system("openclaw-2026.2.13+or"), ["fusion.vector=0.1", "floor.floor=0.75"])
     with index:
