@@ -246,10 +246,11 @@ def test_a_lesson_names_a_release_of_each_project_that_it_speaks_of(path: Path) 
 
 @every_lesson
 def test_what_answers_a_prediction_is_folded(path: Path) -> None:
-    """The first text below the cell that reveals an answer, unless it only leads to the next cell."""
+    """The figure of the cell that reveals it, and the first text below, unless that leads to the next cell."""
     cells = read(path).cells
     reveals = next(place for place, cell in enumerate(cells) if ".reveal(" in cell.source)
     text = next(cell.source for cell in cells[reveals:] if cell.cell_type == "markdown")
+    assert not re.search(r"^plots\.", cells[reveals].source, re.M)
     assert text.startswith("<details><summary>Guess first") or text.rstrip().endswith(":")
 
 

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
+import pytest
+from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell, new_notebook
+
+from tests.conftest import PATIENT
+from tests.forked import ForkedKernels
 from workbench.errors import InputError
 from workbench.views.widgets.prediction import Prediction
 
@@ -52,6 +58,21 @@ def test_folded_evidence_has_no_codes_of_a_terminal_in_it(
     with prediction.evidence():
         print("\x1b[1mscore\x1b[0m < \x1b[2mfloor\x1b[0m")
     assert shown[0].endswith("<pre>score &lt; floor\n</pre></details>")
+
+
+def test_a_folded_figure_says_its_numbers(tmp_path: Path) -> None:
+    """In a notebook, since only there a figure is more than its words."""
+    code = (
+        "from workbench.views import plots\n"
+        "from workbench.views.widgets.prediction import Prediction\n"
+        "with Prediction('Which stage?', ['floor', 'fusion']).evidence():\n"
+        "    display(plots.bars({'floor': 3}, 'right files lost'))"
+    )
+    notebook = new_notebook(cells=[new_code_cell(code)])
+    place = {"metadata": {"path": str(tmp_path)}}
+    NotebookClient(notebook, **PATIENT, kernel_manager_class=ForkedKernels, resources=place).execute()
+    (folded,) = notebook.cells[0].outputs
+    assert folded.data["text/html"].endswith("<p>right files lost: floor 3</p></details>")
 
 
 def test_a_page_on_which_nobody_can_choose_shows_the_answer(

@@ -110,7 +110,7 @@ class Prediction(Widget):
                 yield
         finally:
             text = Text.from_ansi(shown.stdout).plain
-            _show_folded(text, [one.data.get("text/html", "") for one in shown.outputs])
+            _show_folded(text, [_page(one.data) for one in shown.outputs])
 
     def _verdict(self, truth: str) -> str:
         if self.guess == truth:
@@ -119,7 +119,7 @@ class Prediction(Widget):
 
 
 class _Folded:
-    """What was printed, then what was shown as HTML, behind a line to click on; elsewhere only the line."""
+    """What was printed, then what was shown, behind a line to click on; elsewhere only the line."""
 
     def __init__(self, text: str, pages: Sequence[str]) -> None:
         self.text, self.pages = text, pages
@@ -131,6 +131,11 @@ class _Folded:
         printed = f"<pre>{escape(self.text)}</pre>" if self.text else ""
         inside = f"<summary>{FOLDED}</summary>{printed}{''.join(self.pages)}"
         return f'<details class="{NO_FORMULAS}">{inside}</details>'
+
+
+def _page(data: Mapping[str, str]) -> str:
+    """An output as HTML; a figure, which no page draws inside a fold, in its words."""
+    return data.get("text/html") or f"<p>{escape(data.get('text/plain', ''))}</p>"
 
 
 def _show_folded(text: str, pages: Sequence[str]) -> None:
