@@ -46,9 +46,9 @@ def test_every_candidate_stands_once_beside_another(sample: MemoryIndex) -> None
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_any_system_can_stand_on_either_side(sample: MemoryIndex, name: str) -> None:
-    data = QuestionExplorer(sample, QUESTION, TARGET, systems=(name, SHIPPED.name)).data
-    assert json.dumps(data, allow_nan=False)
-    assert [one["pipeline"]["system"] for one in data["sides"]] == [name, SHIPPED.name]
+    explorer = QuestionExplorer(sample, QUESTION, TARGET, systems=(name, SHIPPED.name))
+    assert json.dumps(explorer.data, allow_nan=False)
+    assert [trace.system for trace in explorer.traces] == [name, SHIPPED.name]
 
 
 def test_the_page_has_every_candidate_and_the_stage_that_dropped_it(explorer: QuestionExplorer) -> None:
@@ -82,6 +82,19 @@ def test_the_sentence_says_what_became_of_the_file_or_else_counts_fates(explorer
     explorer.target = ""
     assert f"{SHIPPED.name} returns 0 of 24 candidates (24 below the floor)." in explorer.sentence
     assert f"{THREE_FIXES.name} returns 6 of" in explorer.sentence
+
+
+def test_one_system_on_both_sides_is_told_apart_by_its_side(sample: MemoryIndex) -> None:
+    target, name = "memory/protocols/falsification-first.md", SHIPPED.name
+    explorer = QuestionExplorer(sample, "is a claim true", target, systems=(name, name))
+    explorer.moved = {"right": {"floor.floor": 0.0}}
+    left, right = f"{name} (left)", f"{name} (right)"
+    assert explorer.sentence.startswith(f"In {left} {target} is not returned: ")
+    assert f"In {right} it is returned: " in explorer.sentence
+    assert explorer.table.columns == ("chunk", left, "fate", right, "fate")
+    assert [one["pipeline"]["system"] for one in explorer.data["sides"]] == [left, right]
+    explorer.target = ""
+    assert f"{left} returns 0 of 24 candidates" in explorer.sentence
 
 
 def test_why_not_is_the_explanation_of_each_search(explorer: QuestionExplorer, sample: MemoryIndex) -> None:

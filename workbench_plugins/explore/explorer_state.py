@@ -208,8 +208,8 @@ class ExplorerState(State):
     def facts(self) -> Mapping[str, Any]:
         """The two searches for the page."""
         chunks = Chunks(self.traces)
-        pairs = zip(self.searched, self.traces, strict=True)
-        sides = [_side(pipeline, trace, chunks) for pipeline, trace in pairs]
+        each = zip(self.system_names, self.searched, self.traces, strict=True)
+        sides = [_side(*one, chunks) for one in each]
         for side, one in zip(sides, self.explanations or (), strict=False):
             side["why"] = one.text()
         return {
@@ -252,6 +252,12 @@ class ExplorerState(State):
         return chosen
 
     @property
+    def system_names(self) -> tuple[str, str]:
+        """The names of the two systems; with their sides if it is one system, with other settings."""
+        left, right = (trace.system for trace in self.traces)
+        return (left, right) if left != right else (f"{left} (left)", f"{right} (right)")
+
+    @property
     def sentence(self) -> str:
         """All that is `said`, as one text."""
         return " ".join(self.said)
@@ -260,9 +266,9 @@ class ExplorerState(State):
     def said(self) -> list[str]:
         """What became of the file in each system, or what each returns; then each thing that limits that."""
         if self.explanations is None:
-            said = [" ".join(map(_outcome, self.traces))]
+            said = [" ".join(map(_outcome, self.system_names, self.traces))]
         else:
-            said = [_verdict(self.explanations, self.files)]
+            said = [_verdict(self.system_names, self.explanations, self.files)]
         said += [*self.absences, *self._of_indexes]
         said += dict.fromkeys(filter(None, (trace.indexed_otherwise for trace in self.traces)))
         for trace in self.traces:
@@ -288,9 +294,10 @@ class ExplorerState(State):
     def table(self) -> Table:
         """Every candidate of the two searches: its position, how its score was computed, and its fate."""
         left, right = self.traces
+        one, other = self.system_names
         return Table(
             f"Every candidate for “{left.question}”: position, score and fate",
-            ("chunk", left.system, "fate", right.system, "fate"),
+            ("chunk", one, "fate", other, "fate"),
             tuple(
                 (_location(one, other), *_cells(left, one), *_cells(right, other))
                 for one, other in paired_candidates(left, right)
@@ -340,13 +347,13 @@ class ExplorerState(State):
         ]
 
 
-def _outcome(trace: Trace) -> str:
+def _outcome(name: str, trace: Trace) -> str:
     if not trace.chunks:
-        return f"{trace.system}: no leg brought a candidate."
+        return f"{name}: no leg brought a candidate."
     counts = Counter(one.fate for one in trace.candidates)
     dropped = [f"{counts[fate]} {fate}" for fate in Fate if counts[fate] and fate is not Fate.RETURNED]
     rest = f" ({', '.join(dropped)})" if dropped else ""
-    return f"{trace.system} returns {counts[Fate.RETURNED]} of {len(trace.chunks)} candidates{rest}."
+    return f"{name} returns {counts[Fate.RETURNED]} of {len(trace.chunks)} candidates{rest}."
 
 
 def _of_index(pipeline: Pipeline, index: Index, is_base: bool) -> list[str]:
@@ -365,7 +372,7 @@ def _of_index(pipeline: Pipeline, index: Index, is_base: bool) -> list[str]:
     return said
 
 
-def _verdict(explanations: Sequence[Explanation], files: Sequence[str]) -> str:
+def _verdict(names: Sequence[str], explanations: Sequence[Explanation], files: Sequence[str]) -> str:
     target = explanations[0].target
     if target not in files:
         near = unknown_name("file", target, files, "").problem if files else "There is no such file."
@@ -374,8 +381,9 @@ def _verdict(explanations: Sequence[Explanation], files: Sequence[str]) -> str:
         "not in the index." if one.fate is Fate.NEVER_INDEXED else one.headline[0].lower() + one.headline[1:]
         for one in explanations
     ]
-    names = zip(explanations, (target, "it"), told, strict=True)
-    return " ".join(f"In {one.trace.system} {what} is {words}" for one, what, words in names)
+    return " ".join(
+        f"In {name} {what} is {words}" for name, what, words in zip(names, (target, "it"), told, strict=True)
+    )
 
 
 def _location(one: Candidate | None, other: Candidate | None) -> str:
@@ -391,12 +399,12 @@ def _cells(trace: Trace, one: Candidate | None) -> tuple[str, str]:
     return f"{one.position}. {score}", one.fate.value
 
 
-def _side(pipeline: Pipeline, trace: Trace, chunks: Chunks) -> dict[str, Any]:
+def _side(name: str, pipeline: Pipeline, trace: Trace, chunks: Chunks) -> dict[str, Any]:
     """One search for the page; `floor` names the parameter of its floor, and `column` what that cuts."""
     floor = next((stage for stage in pipeline.stages if isinstance(stage, MinScore)), None)
     made = exported(pipeline, trace.columns)
     return {
-        "pipeline": made | {"system": trace.system},
+        "pipeline": made | {"system": name},
         "traces": [trace_data(trace, made, chunks)],
         "floor": f"{floor.slot}.floor" if floor else "",
         "own": floor.floor if floor else None,
