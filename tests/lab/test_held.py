@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from workbench.memory.sources import LineChunker
 from workbench.memory.sync import index_folder
 from workbench.terminal import text_of
 from workbench_plugins.explore.chunk_widget import held_file
+from workbench_plugins.explore.file_chunks import held_sentence
 
 LINES = [f"Line {n} is about tea and the hub of the bike." for n in range(1, 31)]
 
@@ -74,3 +76,7 @@ def test_a_truncated_chunk_says_where_the_model_stopped(tmp_path: Path) -> None:
         read = embedder.offsets([first.chunk.text[: first.read_to]])[0]
         assert len(read) == embedder.window
         assert f"the model read {first.chunk.read_share:.0%} of it" in text_of(held.view())
+    whole = replace(first, chunk=replace(first.chunk, read_share=1.0))
+    for chunks, which in (((first,), "it"), ((first, first), "each"), ((first, whole), "1 of them")):
+        told = held_sentence(replace(held, chunks=chunks))
+        assert told.endswith(f"; the model read only a part of {which}.")

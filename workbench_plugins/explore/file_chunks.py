@@ -99,7 +99,9 @@ def _left_out(index: Index, path: str, chunks: Sequence[Chunk]) -> tuple[tuple[i
 def held_sentence(held: HeldFile) -> str:
     """How many chunks the file has, how much the model read of them, and which lines are in no chunk."""
     cut = [one for one in held.chunks if one.chunk.read_share < 1]
-    read = f"the model read only a part of {len(cut)} of them" if cut else "the model read all of its text"
+    every = "it" if len(held.chunks) == 1 else "each"
+    which = every if len(cut) == len(held.chunks) else f"{len(cut)} of them"
+    read = f"the model read only a part of {which}" if cut else "the model read all of its text"
     ranges = ", ".join(f"{low}" if low == high else f"{low}-{high}" for low, high in held.left_out)
     missing = f" In no chunk: lines {ranges}." if ranges else ""
     return f"{held.path} is {counted(len(held.chunks), 'chunk')} in the index; {read}.{missing}"
