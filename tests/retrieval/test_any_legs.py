@@ -112,6 +112,8 @@ def test_a_third_leg_changes_the_score_of_what_it_brings(toy: MemoryIndex) -> No
     assert "phrase leg: rank 1 of 1" in explain(trace, toy, "memory/tea.md").text()
     bike = explain(trace, toy, "memory/bike.md").text()
     assert "phrase leg: not among the 1 chunk that it lists" in bike
+    nothing = search("tea rooibos", THREE, toy)
+    assert "phrase leg: it lists no chunk" in explain(nothing, toy, "memory/bike.md").text()
 
 
 def test_a_reranker_decides_order_and_floor_and_the_formulas_stay_true(toy: MemoryIndex) -> None:

@@ -97,7 +97,8 @@ class LegRank:
         """
         leg, lacks = f"{self.leg} leg", _some_words(self.missing)
         if self.rank is None and asked is not None and not lacks:
-            return f"{leg}: not among the {counted(self.matched, 'chunk')} that it lists{self.beyond}"
+            listed = f"not among the {counted(self.matched, 'chunk')} that it lists"
+            return f"{leg}: {listed if self.matched else 'it lists no chunk'}{self.beyond}"
         if self.rank is None:
             reason = f": it does not find {lacks}" if lacks else ", the question has no word to match"
             verb = "matches" if self.matched == 1 else "match"
