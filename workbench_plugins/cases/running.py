@@ -320,7 +320,8 @@ def judged(
 
     `paths` are the files of the answer. `traces` are the answer, and that of the system that it should be.
     """
-    within = f" among the first {expected.within} files" if expected.within else ""
+    few = expected.within or 0
+    within = " as the first file" if few == 1 else f" among the first {few} files" if few else ""
     if expected.found is not None:
         rank = _rank(expected.found, paths)
         holds = rank is not None and rank <= (expected.within or rank)

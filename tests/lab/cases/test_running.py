@@ -89,6 +89,13 @@ def test_each_kind_of_expectation_is_judged(expect: str, question: str, holds: b
     assert (answer.holds, answer.observed.fate) == (holds, fate), answer.description
 
 
+def test_the_places_that_an_expectation_names_are_told_in_words() -> None:
+    for within, told in ((1, "as the first file"), (2, "among the first 2 files")):
+        expect = f"{{found: memory/disk.md, within: {within}}}"
+        (answer,) = run_case(small(expect, "disk error")).answers
+        assert answer.wanted == f"memory/disk.md should be returned {told}"
+
+
 def test_an_order_holds_if_the_files_are_returned_so() -> None:
     system = CaseSystem(name=SHIPPED.name, min_score=0.0)
     for order, holds in (("disk.md, memory/depot.md", True), ("depot.md, memory/disk.md", False)):
