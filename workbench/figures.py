@@ -43,6 +43,9 @@ BINS, MOST_MARKS, MOST_CELLS = 50, 300, 12
 MOST_ROWS, MOST_POINTS = 500, 10_000
 """Names of a figure, and points or cells of one, at most: more take a browser seconds."""
 
+FEW = 5
+"""A larger count needs no tick for each whole number: plotly's own ticks are whole then."""
+
 NAME_COLUMNS = 26
 """The columns of a line of a name beside a bar; a longer name continues on the next line."""
 
@@ -299,6 +302,8 @@ def bars(numbers: Mapping[str, float | Interval], unit: str, reference: float | 
         hovertext=[f"{text(name)}: {one}" for name, one in zip(found, shown, strict=True)],
         hoverinfo="text",
     )  # fmt: skip
+    if all(float(one or 0).is_integer() and abs(one or 0) <= FEW for one in values):
+        figure.update_xaxes(dtick=1)
     if (at := _limit(reference)) is not None:
         _reference(figure, False, at, number(at))
     return figure
@@ -406,7 +411,10 @@ def heat_map(
         x=list(range(len(across))),
         y=list(range(len(up))),
         colorscale=[[0, "#dcebf5"], [0.5, "#5aa5d0"], [1, "#005a8e"]],
-        colorbar={"title": {"text": folded(unit, 12)}, "outlinewidth": 0, "thickness": 12},
+        colorbar={
+            "title": {"text": folded(unit, 12)}, "outlinewidth": 0, "thickness": 12,
+            "nticks": min(6, 2 + len(up)),
+        },
         text=[[written((one, other)) for one in across] for other in up],
         texttemplate="%{text}",
         hovertext=[
@@ -419,7 +427,7 @@ def heat_map(
         hoverinfo="text",
         xgap=1,
         ygap=1,
-    )
+    )  # fmt: skip
     # Of many columns, as many have a name as stand beside each other.
     step = -(-len(across) // MOST_CELLS)
     figure.update_layout(

@@ -30,6 +30,11 @@ def test_a_bar_is_as_long_as_its_number_and_an_interval_lies_around_its_end() ->
     assert repr(shown) == shown.words
 
 
+def test_a_small_count_has_ticks_at_whole_numbers_and_a_share_does_not() -> None:
+    ticks = [plots.bars({"one": 0, "other": most}, "hits").layout.xaxis.dtick for most in (1, 1.5, 300)]
+    assert ticks == [1, None, None]
+
+
 def named_everywhere() -> list[Figure]:
     """A figure of each kind, with SCRIPT in each place that takes a name."""
     return [
