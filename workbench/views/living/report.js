@@ -55,7 +55,7 @@ function reportReader(data, model, el) {
     perhaps.replaceChildren("Was one of these the question?", ...offers);
     asking.hidden = !data.verdict.ask.length;
     ask.replaceChildren(...data.verdict.ask.map((one) => h("li", {}, one)));
-    facts.replaceChildren(...data.facts.map((one, place) => h("li", {}, h("small", {}, `${one.line ? `line ${one.line}` : one.source}, ${one.label} `), one.value, " ", h("button", { "aria-label": `take away: ${one.label}`, onclick: () => send({ reject: place }) }, "×"))));
+    facts.replaceChildren(...data.facts.map((one, place) => h("li", {}, h("small", {}, `${one.line ? `line ${one.line}` : one.source}, ${one.label} `), `“${one.value}” `, h("button", { "aria-label": `take away: ${one.label}`, onclick: () => send({ reject: place }) }, "×"))));
   }
   const side = h("div", {}, more, perhaps, asking, ask, h("p", {}, "Select text in the report, and say what it is:"), h("div", { class: "wb-kinds" }, ...kinds), facts);
   panel(data, model, el, "report", { controls, body: [h("div", { class: "wb-two" }, text, side)], draw, tables: () => [data.table], code: () => data.code });
