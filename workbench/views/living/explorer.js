@@ -180,7 +180,7 @@ function explorer(data, model, el) {
   }
   // What the floor is compared with, on the axis of its slider: a dot for each number, the expected file's in colour.
   function marks(one, entry) {
-    one.marks.replaceChildren();
+    one.marks.hidden = !entry.floor;
     if (!entry.floor) return;
     const [{ files }, [low, top]] = [entry.traces[0], one.span];
     const values = run(entry.pipeline, entry.traces[0]).columns[entry.column] ?? [];

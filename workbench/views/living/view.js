@@ -174,7 +174,7 @@ function pipelinePicture() {
     for (const [at, one] of boxes.entries()) hide(one.root, !open && folded.includes(at));
     hide(end, !folded.length);
     mark(fold, "aria-expanded", open);
-    put(fold, open ? "fewer stages" : `${folded.length} more stages`);
+    put(fold, open ? "fewer stages" : `${folded.length} more stage${folded.length === 1 ? "" : "s"}`);
   }
   function box(at, name, count, told, kind = "", words = "", share = 0) {
     if (!boxes[at]) {
