@@ -23,7 +23,7 @@ import numpy as np
 
 from workbench.contracts import Context
 from workbench.errors import InputError
-from workbench.records import Floats, Stage, Trace
+from workbench.records import Floats, Rows, Stage, Trace
 from workbench.retrieval.expressions import Expression, expression, over_present
 
 EXACT = 17
@@ -203,6 +203,10 @@ class ColumnStage(PlainStage):
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
         """What this stage reads of each candidate: one column for each name in `observed`."""
         return {}
+
+    def evidence(self, trace: Trace, context: Context, rows: Rows) -> Sequence[str]:
+        """For each of these rows, what the stage has read elsewhere than in its chunk; empty for nothing."""
+        return [""] * rows.size
 
     @property
     def remark(self) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from pathlib import PurePosixPath
 from textwrap import shorten
@@ -36,19 +36,23 @@ LONGEST = 200
 
 @dataclass(frozen=True)
 class Verdict:
-    """One chunk's fate, with its candidate if it was one, and its rank in each leg."""
+    """One chunk's fate, with its candidate if it was one, and its rank in each leg.
+
+    `evidence` says of a candidate's columns what a stage has read for them elsewhere than in the chunk.
+    """
 
     chunk: Chunk
     fate: Fate
     candidate: Candidate | None
     leg_ranks: tuple[LegRank, ...]
+    evidence: Mapping[str, str] = field(default_factory=dict)
 
     def lines(self, trace: Trace) -> list[str]:
         """The chunk with its fate, its rank in each leg, its formulas, and what each cut-off stage did."""
         lines = [one.line(trace.legs[one.leg].asked) for one in self.leg_ranks]
         if self.candidate is not None:
-            computed = steps(trace, trace.chunks.index(self.chunk))
-            lines += [line for step in computed for line in step.lines(trace.names)]
+            for step in steps(trace, trace.chunks.index(self.chunk)):
+                lines += step.lines(trace.names, self.evidence.get(step.column, ""))
             lines += decision_lines(trace, self.candidate)
         if self.chunk.read_share < 1:
             lines.append(f"the model read {self.chunk.read_share:.0%} of this chunk")
@@ -62,6 +66,8 @@ class Verdict:
         row = trace.chunks.index(self.chunk)
         scores = (step for step in steps(trace, row) if step.column == trace.ranked_by)
         lines += [line for step in scores for line in step.lines(trace.names)]
+        for column, told in self.evidence.items():
+            lines.append(f"{column_name(column, trace.names)} {self.candidate.numbers[column]:.4g}: {told}")
         moved = [str(one) for one in decisions(trace, row) if one.outcome is not StageOutcome.PASSED]
         dropped = moved if any("brought back" in one for one in moved) else moved[-1:]
         position = f"position {self.candidate.position} of {len(trace.chunks)} candidates"
@@ -77,6 +83,7 @@ class Verdict:
             "dropped": found.drop.as_json() if found and found.drop else None,
             "candidate": found.as_json() if found else None,
             "formulas": {step.column: f"{step.formula}" for step in computed},
+            "evidence": dict(self.evidence),
             "legs": [_rank_data(one) for one in self.leg_ranks],
             "read_share": chunk.read_share,
         }  # fmt: skip
@@ -284,8 +291,16 @@ def _explained(trace: Trace, context: Context, target: str) -> Explanation:
     asked = [leg for leg in legs_of(trace.stages) if leg.name in trace.legs]
     scope = next((stage for stage in trace.stages if isinstance(stage, Scope)), None)
     leg_ranks = [_scoped(leg.leg_ranks(trace, context, rows), scope, trace, target) for leg in asked]
+    ran = [one for one, _ in zip(trace.stages, trace.moments, strict=False) if isinstance(one, ColumnStage)]
+    read = {one.output: one.evidence(trace, context, rows) for one in ran}
     verdicts = [
-        _verdict(trace, int(row), chunk, tuple(per_leg[i] for per_leg in leg_ranks))
+        _verdict(
+            trace,
+            int(row),
+            chunk,
+            tuple(per_leg[i] for per_leg in leg_ranks),
+            {column: told[i] for column, told in read.items() if told[i]},
+        )
         for i, (row, chunk) in enumerate(zip(rows, context.index.chunks(rows), strict=True))
     ]
     verdicts.sort(key=_best_first)
@@ -301,7 +316,9 @@ def _scoped(ranks: list[LegRank], scope: Scope | None, trace: Trace, target: str
     return [replace(one, outside=outside, passing=count) for one, count in zip(ranks, passing, strict=True)]
 
 
-def _verdict(trace: Trace, row: int, chunk: Chunk, leg_ranks: tuple[LegRank, ...]) -> Verdict:
+def _verdict(
+    trace: Trace, row: int, chunk: Chunk, leg_ranks: tuple[LegRank, ...], evidence: Mapping[str, str]
+) -> Verdict:
     found = np.flatnonzero(trace.rows == row)
     if found.size == 0:
         if any(leg_rank.outside for leg_rank in leg_ranks):
@@ -309,13 +326,18 @@ def _verdict(trace: Trace, row: int, chunk: Chunk, leg_ranks: tuple[LegRank, ...
         matched = any(leg_rank.rank is not None for leg_rank in leg_ranks)
         return Verdict(chunk, Fate.BEYOND_POOL if matched else Fate.NO_MATCH, None, leg_ranks)
     candidate = trace.candidate(int(found[0]))
-    return Verdict(chunk, candidate.fate, candidate, leg_ranks)
+    return Verdict(chunk, candidate.fate, candidate, leg_ranks, evidence)
 
 
 def _best_first(verdict: Verdict) -> tuple[int, float, int, str]:
     position = verdict.candidate.position if verdict.candidate else math.inf
     nearest = min((s.rank for s in verdict.leg_ranks if s.rank is not None), default=1 << 31)
     return list(Fate).index(verdict.fate), position, nearest, verdict.chunk.id
+
+
+def column_name(column: str, names: Mapping[str, str]) -> str:
+    """What a person reads in place of the name of a column."""
+    return names.get(column, column.replace("_", " "))
 
 
 @dataclass(frozen=True)
@@ -335,14 +357,18 @@ class Step:
         equals = "" if self.formula.text == value else f" = {value}"
         return f"{self.formula}{equals}"
 
-    def lines(self, names: Mapping[str, str]) -> list[str]:
-        """The formula with the names of its numbers, if they have some, and below it with the numbers."""
-        words, name = self.formula.in_words(names), names.get(self.column, self.column.replace("_", " "))
+    def lines(self, names: Mapping[str, str], evidence: str = "") -> list[str]:
+        """The formula with the names of its numbers, if they have some, and below it with the numbers.
+
+        What was read for it elsewhere than in the chunk comes last.
+        """
+        words, name = self.formula.in_words(names), column_name(self.column, names)
+        below = [f"{' ' * len(name)}   {evidence}"] if evidence else []
         if words == self.formula.text:
-            return [f"{name} = {self._numbers}"]
+            return [f"{name} = {self._numbers}", *below]
         if self._numbers == self.formula.text:
-            return [f"{name} = {words} = {self._numbers}"]
-        return [f"{name} = {words}", f"{' ' * len(name)} = {self._numbers}"]
+            return [f"{name} = {words} = {self._numbers}", *below]
+        return [f"{name} = {words}", f"{' ' * len(name)} = {self._numbers}", *below]
 
 
 def steps(trace: Trace, row: int, digits: int = 4) -> list[Step]:

@@ -142,11 +142,33 @@ class PassageIndex(IndexAdapter):
 
         It is 0 for a file to which no other file links.
         """
-        weights = {stem: self.passages.file_stems.idf(stem) for stem in question_stems(question)}
+        weights = self._weights(question)
         files, owners = np.unique(self._files(rows), return_inverse=True)
-        lines = [self.passages.links.lines_to(file) for file in files.tolist()]
-        best = [max((_weight_in(line, weights) for line in some), default=0.0) for some in lines]
+        best = [self._best_line(file, weights)[0] for file in files.tolist()]
         return np.array(best, float)[owners] / (sum(weights.values()) or 1.0)
+
+    def link_places(self, question: str, rows: Rows) -> list[str]:
+        """Where the line stands that `link_shares` has found, for each of these chunks; empty for 0."""
+        weights, files = self._weights(question), self._files(rows).tolist()
+        places = {file: self._link_place(file, weights) for file in dict.fromkeys(files)}
+        return [places[file] for file in files]
+
+    def _link_place(self, file: int, weights: Mapping[str, float]) -> str:
+        weight, stems = self._best_line(file, weights)
+        if not weight:
+            return ""
+        path = self.passages.links.lines_to(file)[stems]
+        lines = lines_of(self.inner.chunks(self.inner.rows_of(path)))
+        return self.passages.links.place(file, stems, path, lines)
+
+    def _best_line(self, file: int, weights: Mapping[str, float]) -> tuple[float, frozenset[str]]:
+        """The most that a line which links to a file has of these weights, and the stems of the line."""
+        lines = ((_weight_in(line, weights), line) for line in self.passages.links.lines_to(file))
+        return max(lines, key=lambda one: one[0], default=(0.0, frozenset()))
+
+    def _weights(self, question: str) -> dict[str, float]:
+        """The stems of a question with their rarity in the files."""
+        return {stem: self.passages.file_stems.idf(stem) for stem in question_stems(question)}
 
     def cosines(self, question: Vector, rows: Rows) -> Floats:
         """The cosine of the best passage of each of these chunks; NaN without a model, -1 without words."""

@@ -10,8 +10,9 @@ import posixpath
 import re
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -96,7 +97,7 @@ class LinkTable(ABC):
 
     def __init__(self, paths: Sequence[str]) -> None:
         self._paths = paths
-        self._known: dict[int, list[frozenset[str]]] = {}
+        self._known: dict[int, Mapping[frozenset[str], str]] = {}
 
     @abstractmethod
     def to(self, target: str) -> list[LinkFrom]:
@@ -107,19 +108,32 @@ class LinkTable(ABC):
         """How many files each name stands for."""
         return Counter(name for path in self._paths for name in _names(path))
 
-    def lines_to(self, file: int) -> list[frozenset[str]]:
-        """The stems of each line of another file that links to this one.
-
-        A name that several files have is no link to any of them.
-        """
+    def lines_to(self, file: int) -> Mapping[frozenset[str], str]:
+        """The stems of each line of another file that links to this one, with the path of that file."""
         if file not in self._known:
             path = self._paths[file]
-            names = _names(path)
-            found = [one for name in names for one in self.to(name) if self._shared[name] == 1]
-            found += self.to(f"/{names[0]}")
-            lines = {one.stems for one in found if one.path != path}
-            self._known[file] = [frozenset(line.split()) for line in sorted(lines)]
+            found = sorted(one for target in self._targets(file) for one in self.to(target))
+            lines = {one.stems: one.path for one in reversed(found) if one.path != path}
+            self._known[file] = {frozenset(stems.split()): lines[stems] for stems in sorted(lines)}
         return self._known[file]
+
+    def place(self, file: int, stems: frozenset[str], path: str, lines: Mapping[int, str]) -> str:
+        """Where the first line with these stems that links to this file stands: `hub.md:3`.
+
+        `lines` are those of the file `path`, by their numbers. Without such a line it is the path alone.
+        """
+        targets = self._targets(file)
+        numbers = (
+            str(number)
+            for number, line in sorted(lines.items())
+            if any(one.target in targets and {*one.stems.split()} == stems for one in links_in(path, [line]))
+        )
+        return ":".join([path, *islice(numbers, 1)])
+
+    def _targets(self, file: int) -> list[str]:
+        """The targets of links to a file. A name that several files have is no link to any of them."""
+        names = _names(self._paths[file])
+        return [f"/{names[0]}", *(name for name in names if self._shared[name] == 1)]
 
 
 class Links(LinkTable):

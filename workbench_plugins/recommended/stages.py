@@ -5,7 +5,7 @@ Each score means the same on every memory: it is a cosine, or a share of what th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
@@ -202,6 +202,10 @@ class LinkShare(
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
         return {"link_words": _passages(context).link_shares(trace.question, trace.rows)}
+
+    def evidence(self, trace: Trace, context: Context, rows: Rows) -> Sequence[str]:
+        places = _passages(context).link_places(trace.question, rows)
+        return [f"the line {one} links here" if one else "" for one in places]
 
     def formula(self, of: Numbers) -> Any:
         return of["link_words"]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.home import Home
+from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import search
-from workbench_plugins.recommended.links import Links, links_in
+from workbench.terminal import text_of
+from workbench_plugins.recommended.links import Link, Links, links_in
 from workbench_plugins.recommended.pipelines import RECOMMENDED
 
 
@@ -69,3 +71,36 @@ def test_a_line_that_links_to_a_file_speaks_for_it_until_it_is_gone(home: Home) 
         shares = trace.columns["link_score"]
         found.append((shares[paths.index("memory/frame.md")], shares[paths.index("memory/wheel.md")]))
     assert found == [(0, 0), (0, pytest.approx(1)), (0, 0)]
+
+
+def test_an_explanation_names_the_line_of_a_link_share(home: Home) -> None:
+    line = "- [Wheel](wheel.md): aluminium spokes"
+    texts = {
+        "wheel.md": "# Wheel\n\nAluminium.",
+        "zoo.md": f"{line}, and truing",
+        "hub.md": f"# Bike\n\n- [Wheel](wheel.md)\n{line}, and truing\n{line}, and truing",
+        "axle.md": line,
+    }
+    for name, text in texts.items():
+        (home.root / "memory" / name).write_text(text, encoding="utf-8")
+    home.sync()
+    with home.opened() as index:
+        trace = search("truing aluminium spokes", RECOMMENDED, index)
+        wheel, hub = (explain(trace, index, f"memory/{name}.md") for name in ("wheel", "hub"))
+    best = wheel.verdicts[0]
+    assert best.evidence == {"link_score": "the line memory/hub.md:4 links here"}
+    assert "  link share 1: the line memory/hub.md:4 links here" in text_of(wheel.view()).split("\n")
+    told = wheel.text().split("\n")
+    after = next(at for at, one in enumerate(told) if one.startswith("  link share = "))
+    assert told[after + 1].strip() == "the line memory/hub.md:4 links here"
+    assert wheel.as_json()["chunks"][0]["evidence"] == best.evidence
+    assert hub.verdicts[0].evidence == {}
+    assert "links here" not in hub.text()
+
+
+def test_a_line_that_is_not_found_again_is_told_by_its_file_alone() -> None:
+    """Such as one that an older workbench has cut into other stems."""
+    links = Links(["tea.md", "hub.md"], [[], [Link("tea", "green")]])
+    [(stems, path)] = links.lines_to(0).items()
+    assert links.place(0, stems, path, {1: "- [Tea](tea.md) black"}) == "hub.md"
+    assert links.place(0, stems, path, {1: "", 2: "- [Green](tea.md)"}) == "hub.md:2"
