@@ -24,6 +24,7 @@ from workbench.records import Fate
 from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import search
+from workbench.retrieval.settings import with_settings
 from workbench.tables import ABSENT
 from workbench_plugins.recommended.layout import PassagesLayout, best_of_group, passages_of
 from workbench_plugins.recommended.passage_index import files_of
@@ -145,6 +146,30 @@ def test_a_stricter_floor_is_silent_where_a_looser_one_is_not(sample: MemoryInde
 def test_the_weights_are_positive_and_sum_to_one_without_links() -> None:
     assert sum(WEIGHTS.score.values()) - WEIGHTS.score["link"] == pytest.approx(1, abs=1e-3)
     assert min(WEIGHTS.score.values()) > 0
+
+
+@pytest.mark.parametrize("part", WEIGHTS.score)
+def test_each_weight_can_be_set(sample: MemoryIndex, part: str) -> None:
+    trace, without = (
+        search(QUESTION, with_settings(RECOMMENDED, [f"fusion.{part}={weight}"]), sample)
+        for weight in (WEIGHTS.score[part], 0)
+    )
+    assert trace.stages == RECOMMENDED.stages
+    lost = trace.columns["score"] - without.columns["score"]
+    assert lost == pytest.approx(WEIGHTS.score[part] * np.nan_to_num(trace.columns[f"{part}_score"]))
+
+
+@pytest.mark.parametrize(
+    ("setting", "says"),
+    [
+        ("fusion.links=0.2", "no parameter 'links'; the nearest is link"),
+        ("fusion.link=much", "takes a number, not 'much'"),
+        ("fusion.link=1.5", "1.5, out of its range"),
+    ],
+)
+def test_an_unknown_weight_and_one_that_cannot_be_are_refused(setting: str, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        with_settings(RECOMMENDED, [setting])
 
 
 def test_the_ablation_leaves_out_one_part_at_a_time() -> None:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -79,7 +80,7 @@ WEIGHTS = FittedWeights(**json.loads(FILE.read_text(encoding="utf-8")))
 
 def recommended(weights: FittedWeights) -> Pipeline:
     """The pipeline with these weights."""
-    score = dict(weights.score)
+    score: Mapping[str, Any] = weights.score
     return Pipeline(
         "recommended",
         ContentWords()
@@ -94,7 +95,7 @@ def recommended(weights: FittedWeights) -> Pipeline:
         >> LinkShare()
         >> LateInteraction()
         >> FileLateInteraction()
-        >> EvidenceSum(score.pop("vector"), score.pop("keyword"), more=tuple(sorted(score.items())))
+        >> EvidenceSum(**score)
         >> Order()
         >> BestOfFile()
         >> Support()
@@ -124,9 +125,8 @@ def without_each() -> list[Pipeline]:
 def _without_part(fusion: WeightedSum, part: str) -> Pipeline:
     left = {name: weight * (name != part) for name, weight in fusion.weights.items()}
     total = sum(left.values())
-    shares = {name: weight / total for name, weight in left.items()}
-    vector, keyword = shares.pop("vector"), shares.pop("keyword")
-    changed = replace(fusion, vector=vector, keyword=keyword, more=tuple(shares.items()))
+    shares: dict[str, Any] = {name: weight / total for name, weight in left.items()}
+    changed = replace(fusion, **shares)
     return replace(RECOMMENDED.with_stage(changed), name=f"without {part}")
 
 

@@ -91,19 +91,35 @@ class MeanLeg(VectorLeg):
         return [replace(one, of=of) for one in super().leg_ranks(trace, context, rows)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class EvidenceSum(WeightedSum):
-    """The weighted sum of the seven scores, under the names that they have here."""
+    """The weighted sum of the seven scores, under the names that they have here.
+
+    A weight beside `vector` and `keyword` has no default: all seven were fitted together.
+    """
 
     SCORES: ClassVar[Mapping[str, str]] = {
         "vector": "best passage",
         "keyword": "keyword share",
-        "late": "late interaction",
-        "title": "title share",
-        "link": "link share",
         "file_late": "late interaction of the file",
         "file_mean": "best mean of the file",
+        "late": "late interaction",
+        "link": "link share",
+        "title": "title share",
     }
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {
+        **WeightedSum.ranges,
+        **dict.fromkeys(SCORES, (0, 1)),
+    }
+    file_late: float
+    file_mean: float
+    late: float
+    link: float
+    title: float
+
+    @property
+    def weights(self) -> dict[str, float]:
+        return {name: getattr(self, name) for name in self.SCORES} | dict(self.more)
 
     def score_name(self, leg: str) -> str:
         return self.SCORES.get(leg, super().score_name(leg))
