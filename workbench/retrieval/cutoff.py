@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -146,6 +146,12 @@ class Limit(PlainStage, slot="limit"):
         np.put_along_axis(ranks, trace.order, np.where(still_in, still_in.cumsum(axis=0), np.nan), axis=0)
         threshold = Threshold("place among those left", ranks, int(self.count), at_most=True)
         return dropped(trace, self, DropKind.LIMIT, threshold)
+
+
+def early_limits(stages: Sequence[Stage]) -> list[Limit]:
+    """The limits that stand before the order: each cuts a list that the order has not sorted yet."""
+    order = next((number for number, stage in enumerate(stages) if isinstance(stage, Order)), 0)
+    return [stage for stage in stages[:order] if isinstance(stage, Limit)]
 
 
 def dropped(

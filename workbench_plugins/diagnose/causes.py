@@ -26,7 +26,7 @@ from workbench.measure.measures import HITS
 from workbench.measure.paired import Paired, paired_values
 from workbench.measure.questions import Control, Question, QuestionSet
 from workbench.records import DropKind, Floats, Stage, Trace
-from workbench.retrieval.cutoff import Limit, Order
+from workbench.retrieval.cutoff import Limit, Order, early_limits
 from workbench.retrieval.explain import Explanation, Verdict, explain, steps
 from workbench.retrieval.fusion import OneLeg, RankSum, Weighted
 from workbench.retrieval.index_adapters import CachedIndex
@@ -44,6 +44,7 @@ from workbench_plugins.diagnose.stage_settings import content_of, short_settings
 from workbench_plugins.diagnose.suspects import (
     Suspects,
     drops_all,
+    early_text,
     is_own,
     place_of,
     plain_leg,
@@ -101,11 +102,16 @@ class Repair:
     offered: bool = False
     plain: bool = False
 
+    @property
+    def moves(self) -> bool:
+        """Whether the repair takes a stage out and puts it in again at another place."""
+        return len({edit.slot for edit in self.edits}) < len(self.edits)
+
 
 def repairs(pipeline: Pipeline) -> list[Repair]:
     """Every removal and every known repair that fits a pipeline, in the order of its slots."""
     found: dict[tuple[Edit, ...], Repair] = {}
-    sources = (_restored, _undone, _named, _of_others, _plain, _removals)
+    sources = (_restored, _undone, _named, _of_others, _moved, _plain, _removals)
     for one in (repair for source in sources for repair in source(pipeline)):
         changes_it = any(content_of(pipeline, edit.slot) != edit.content for edit in one.edits)
         # A scope may be a permission, so no repair takes it away.
@@ -249,6 +255,15 @@ def _empties(some: Any, usual: Any) -> bool:
     if is_dataclass(some) and type(some) is type(usual):
         return any(_empties(getattr(some, one.name), getattr(usual, one.name)) for one in fields(some))
     return isinstance(some, tuple) and bool(some) and usual == ()
+
+
+def _moved(pipeline: Pipeline) -> Iterator[Repair]:
+    """Each limit that stands before the order, right after it."""
+    slots = [stage.slot for stage in pipeline.stages]
+    for stage in early_limits(pipeline.stages):
+        after = next(iter(slots[slots.index(Order.slot) + 1 :]), "")
+        edits = (Edit(stage.slot, None), Edit(stage.slot, stage, after))
+        yield Repair(stage.slot, f"{stage.slot} after the order", edits, "it then keeps the best")
 
 
 # What no system has
@@ -840,7 +855,7 @@ def _cause(
 
 
 def _repair_text(pipeline: Pipeline, repair: Repair) -> str:
-    if repair.removes:
+    if repair.removes or repair.moves:
         return f"{repair.name}: {repair.why}"
     told = repair.edits[0].description
     same = told == _stage_text(pipeline, repair.slot) and repair.edits[0].content is not None
@@ -877,6 +892,7 @@ def _state_of(
     differs = f"differs from {usual} {how}" if usual else ""
     facts = (
         _missed(runs.base, goal.path, slot)
+        + early_text(runs.base, slot)
         + _own(pipeline, slot, suspected.ways)
         + scales_apart(runs.base, slot)
         + (_above_all(prices) if slot == "floor" else "")

@@ -20,7 +20,7 @@ from workbench.memory.index import OpenIndex
 from workbench.memory.vector_check import SAME_VECTOR, cosines_again
 from workbench.records import Chunk, Rows, Tabular, Trace
 from workbench.retrieval.columns import ColumnStage
-from workbench.retrieval.cutoff import MinScore
+from workbench.retrieval.cutoff import MinScore, Order, early_limits
 from workbench.retrieval.fusion import Fusion, RankSum, Weighted
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import VectorLeg, legs_of
@@ -98,13 +98,16 @@ class Findings(list[Finding], Tabular):
 
 def lint(pipeline: Pipeline) -> Findings:
     """What arithmetic alone finds in a pipeline's settings."""
-    checks = (_unreachable, _shallow, _floors, _scale_only, _first_place, _against_a_leg, _rerank_pool)
+    checks = (
+        *(_unreachable, _shallow, _early_limits, _floors, _scale_only),
+        *(_first_place, _against_a_leg, _rerank_pool),
+    )
     return Findings(pipeline.name, (one for check in checks for one in check(pipeline)))
 
 
 def lint_pair(one: Pipeline, other: Pipeline) -> Findings:
     """Whether two systems can differ at all."""
-    if one.diff(other):
+    if (one.stages, one.layout) != (other.stages, other.layout):
         return Findings(one.name)
     return Findings(
         one.name, [_found("two systems that cannot differ", "0 slots differ", one.name, other.name)]
@@ -162,6 +165,13 @@ def _shallow(pipeline: Pipeline) -> Iterator[Finding]:
         depth = leg.deepest(pipeline.limit)
         if depth < pipeline.limit:
             yield _found("pool smaller than the limit", f"{depth} < {pipeline.limit:g}", leg.name)
+
+
+def _early_limits(pipeline: Pipeline) -> Iterator[Finding]:
+    for stage in early_limits(pipeline.stages):
+        slots = [one.slot for one in pipeline.stages]
+        places = f"{stage.slot} is stage {1 + slots.index(stage.slot)}, order {1 + slots.index(Order.slot)}"
+        yield _found("a limit before the order", f"{places} of {len(slots)}", f"{stage.count:g}")
 
 
 def _floors(pipeline: Pipeline) -> Iterator[Finding]:

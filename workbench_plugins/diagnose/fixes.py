@@ -62,9 +62,9 @@ class Fix:
     if the release has no setting for the fix, and if something else in the file is stronger. `group` says
     where the fix is listed. `begins` are the lines of Python that make the pipeline which is diagnosed;
     `whole` is Python that makes the fixed one of its stages, if the diagnosed one has no name. `undoes` marks
-    the fix that undoes a setting of the user which is the first cause, and `lets_all` one with which no stage
-    tells the candidates apart any more: all pass every floor, or all have one score. `empties` says that
-    nothing at all is returned with the fix.
+    the fix that undoes the first cause: a setting of the user, or the place of a stage. With one that
+    `lets_all` no stage tells the candidates apart any more: all pass every floor, or all have one score.
+    `empties` says that nothing at all is returned with the fix.
     """
 
     setting: str
@@ -167,6 +167,8 @@ class Fix:
         """What the fix puts in which place: `query = JoinedWords(join='OR')`."""
         if self.change is None:
             return f"{self.setting} = {setting_text(self.value)}"
+        if self.change.moves:
+            return self.change.name
         edits = ((one.slot, one.content) for one in self.change.edits)
         return ", ".join(f"no {slot}" if one is None else f"{slot} = {one!r}" for slot, one in edits)
 
@@ -237,8 +239,7 @@ def best_fixes(
     # Where another value of a stage is enough, taking the stage away is no smaller repair.
     drafts += [one for one in changes if one.setting not in moved_slots or not _takes_away(one)]
     drafts = [
-        replace(one, group=_group(runs.pipeline, one.pipeline, () if one.is_unusual else first))
-        for one in drafts
+        replace(one, group=_group(runs.pipeline, one, () if one.is_unusual else first)) for one in drafts
     ]
     # No draft costs anything yet, so of those that make one pipeline the nearest change comes first.
     distinct: dict[Hashable, Fix] = {}
@@ -254,7 +255,7 @@ def best_fixes(
         except InputError:  # an index may not serve the other questions with every value
             continue
         settings.add(one.setting)
-    others = (replace(one, group=_group(runs.pipeline, one.pipeline, ())) for one in best[1:])
+    others = (replace(one, group=_group(runs.pipeline, one, ())) for one in best[1:])
     return _ranked([*best[:1], *others]), len(settings)
 
 
@@ -288,10 +289,11 @@ def _takes_away(fix: Fix) -> bool:
     return fix.change is not None and fix.change.removes
 
 
-def _group(now: Pipeline, fixed: Pipeline, first: Collection[str]) -> int:
-    if any(one.slot in first for one in now.diff(fixed)):
+def _group(now: Pipeline, fix: Fix, first: Collection[str]) -> int:
+    changed = [one.slot for one in (fix.change.edits if fix.change else now.diff(fix.pipeline))]
+    if not {*changed}.isdisjoint(first):
         return FIRST
-    return LARGER if fixed.limit > now.limit else OTHER
+    return LARGER if fix.pipeline.limit > now.limit else OTHER
 
 
 def _ranked(fixes: Iterable[Fix]) -> list[Fix]:
@@ -341,7 +343,7 @@ def _of_changes(
     for repair in every:
         known = repair.change is not None or repair.slot == LAYOUT or repair.offered or repair.plain
         gone = repair.slot in first and repair.edits[0].content is None
-        undoes = repair.own and {edit.slot for edit in repair.edits} == {*first}
+        undoes = (repair.own or repair.moves) and {edit.slot for edit in repair.edits} == {*first}
         if not (gone if repair.removes else known or undoes):
             continue
         changed = edited(runs.pipeline, repair.edits)

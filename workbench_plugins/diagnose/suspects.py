@@ -14,10 +14,11 @@ import numpy as np
 from workbench.measure.blame import LAYOUT, Reruns
 from workbench.records import KEPT, Floats, Hits, Stage, Trace
 from workbench.retrieval.columns import Columns
-from workbench.retrieval.cutoff import Floor, Limit, MinScore
+from workbench.retrieval.cutoff import Floor, Limit, MinScore, early_limits
 from workbench.retrieval.fusion import Fusion
 from workbench.retrieval.legs import KeywordLeg, LegStage, Union, VectorLeg, legs_of
 from workbench.retrieval.query import unicode_words, words_query
+from workbench.safe_text import counted
 from workbench.systems.catalogue import SYSTEMS
 from workbench_plugins.diagnose.parameters import Aim, Goal
 
@@ -93,13 +94,14 @@ def _wrong_ways(stages: Sequence[Stage], traces: Sequence[Trace]) -> dict[str, s
 def _odd_slots(runs: Reruns, traces: Sequence[Trace], goal: Goal) -> set[str]:
     """The other slots whose stages behave as a fault does.
 
-    They do not follow the order that they name, or make one number of all scores; they hide the file from a
-    leg; or they are a query of one's own that finds nothing, where a plain one finds the file.
+    They do not follow the order that they name, or cut before it, or make one number of all scores; they
+    hide the file from a leg; or they are a query of one's own that finds nothing, where a plain one does.
     """
     own = {stage.slot for stage in runs.pipeline.stages if not _is_usual(stage)}
     silent = {*_silent_query(runs, goal)}
     flat = _in_most(traces, _flat)
-    return _in_most(traces, _unsorted) | (own & (flat | silent)) | {*_hidden(runs, goal)}
+    hides = {*_hidden(runs, goal), *_cut_early(runs.base)}
+    return _in_most(traces, _unsorted) | (own & (flat | silent)) | hides
 
 
 def _turned_rank(trace: Trace) -> Iterator[str]:
@@ -305,6 +307,28 @@ def _unsorted(trace: Trace) -> Iterator[str]:
             values = moment.columns[by][moment.order]
             if (np.diff(values[~np.isnan(values)]) > 0).any():
                 yield stage.slot
+
+
+def _cut_early(trace: Trace) -> Iterator[str]:
+    """The limits before the order that drop what the order would put before something that they keep."""
+    return (limit.slot for limit in early_limits(trace.stages) if _better_dropped(trace, limit))
+
+
+def _better_dropped(trace: Trace, limit: Limit) -> int:
+    """How many chunks a limit drops that rank above one that it keeps."""
+    ranked, number = trace.columns[trace.ranked_by], trace.stage_number(limit)
+    left = (trace.dropped == KEPT) | (trace.dropped > number)
+    return int((ranked[trace.dropped == number] > np.fmin.reduce(ranked[left], initial=np.inf)).sum())
+
+
+def early_text(trace: Trace, slot: str) -> str:
+    """In words, that a limit in this slot stands before the order, and what it costs; empty for none."""
+    for limit in early_limits(trace.stages):
+        better = _better_dropped(trace, limit)
+        if limit.slot == slot and better:
+            told = f"{counted(better, 'chunk')} with a higher {trace.ranked_by.replace('_', ' ')}"
+            return f", before the order sorts them: it drops {told} than one that it keeps"
+    return ""
 
 
 def plain_leg(stage: Stage | LegStage) -> LegStage | None:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.conftest import PROJECT
 from tests.memory.test_store import a_store
+from workbench.measure.blame import Edit, edited
 from workbench.memory.embedding.local import ToyEmbedder
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.cutoff import MinScore
@@ -29,6 +30,7 @@ FUSED_AGAINST = (
     "autorag-mm autorag-dbsf combsum combmnz combmax openclaw-clamped"
 )
 """Fusions in which a single hit, a hit of a weak score or the order of a leg counts for nothing."""
+LIMITED_EARLY = edited(SHIPPED, [Edit("limit", None), Edit("limit", SHIPPED["limit"], before="order")])
 OR_RRF = SYSTEMS["openclaw-2026.2.13+or+rrf"]
 
 
@@ -59,6 +61,7 @@ def kinds(found: list[Finding]) -> set[str]:
         (OR_RRF, "floor on a rank", "keyword_rank, vector_rank"),
         (SHIPPED.with_stage(KeywordLeg(Depth(0.5, 200))), "pool smaller than the limit", "3 < 6"),
         (SHIPPED.with_stage(MinScore(0.0)), "a threshold of 0", "score ≥ 0"),
+        (LIMITED_EARLY, "a limit before the order", "limit is stage 8, order 9 of 10"),
     ],
 )
 def test_arithmetic_finds_what_cannot_work(pipeline: Pipeline, kind: str, arithmetic: str) -> None:
@@ -69,7 +72,8 @@ def test_arithmetic_finds_what_cannot_work(pipeline: Pipeline, kind: str, arithm
 
 def test_what_can_work_is_no_finding() -> None:
     assert "unreachable" not in kinds(lint(SHIPPED.with_stage(MinScore(0.2))))
-    assert not {"floor on a rank", "pool smaller than the limit", "a threshold of 0"} & kinds(lint(SHIPPED))
+    wrong = {"floor on a rank", "pool smaller than the limit", "a threshold of 0", "a limit before the order"}
+    assert not wrong & kinds(lint(SHIPPED))
     assert "floor on a rank" not in kinds(lint(THREE_FIXES.with_changes(EVIDENCE_FLOOR)))
     assert "weights that are scale only" not in kinds(lint(SYSTEMS["engine-tm2c2"]))
 
@@ -116,7 +120,7 @@ def test_every_system_can_be_linted() -> None:
 
 def test_two_systems_with_the_same_stages_cannot_differ() -> None:
     assert kinds(lint_pair(SHIPPED, replace(SHIPPED, name="other"))) == {"two systems that cannot differ"}
-    assert lint_pair(SHIPPED, WORKAROUND) == []
+    assert lint_pair(SHIPPED, WORKAROUND) == lint_pair(SHIPPED, LIMITED_EARLY) == []
 
 
 def test_a_dead_leg_is_found(toy: MemoryIndex) -> None:

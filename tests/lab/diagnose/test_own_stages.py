@@ -167,6 +167,36 @@ def test_a_stage_that_turns_the_order_round_is_the_cause_and_not_the_limit(
     assert "only by a longer answer" not in found.text
 
 
+def limited_early(pipeline: Pipeline) -> Pipeline:
+    """The pipeline with its limit right before its order, under a name of one's own."""
+    limit = pipeline["limit"]
+    stages = [stage for stage in pipeline.stages if stage is not limit]
+    stages.insert(stages.index(pipeline["order"]), limit)
+    return replace(pipeline, name="mine", stages=tuple(stages))
+
+
+def test_a_limit_before_the_order_is_the_cause_and_goes_after_it(index: MemoryIndex) -> None:
+    pipeline = limited_early(BASE.asking(limit=1))
+    assert search("the tea pot", pipeline, index).paths() == [LOST]
+    found = diagnose("the tea pot", pipeline, index, "memory/tea/pot.md")
+    assert found.headline == (
+        "Cause: limit: keep the first 1 (this file: 2), before the order sorts them: "
+        "it drops 1 chunk with a higher score than one that it keeps"
+    )
+    assert found.causes[0].repair == "limit after the order: it then keeps the best"
+    assert found.fixes[0].verified
+    assert found.fixes[0].pipeline.stages == BASE.asking(limit=1).stages
+    assert "Repair: limit after the order: the Python below" in text_of(found.view()).split("\n")
+    exec(compile(found.fixes[0].as_python, "fix", "exec"), made := {})
+    assert made["pipeline"].stages == BASE.asking(limit=1).stages
+
+
+def test_a_limit_before_the_order_that_drops_nothing_better_is_not_blamed_for_it(index: MemoryIndex) -> None:
+    pipeline = limited_early(BASE.asking(limit=1))
+    found = diagnose("a cup of tea", pipeline, index, "memory/tea/pot.md")
+    assert "before the order" not in found.text
+
+
 @dataclass(frozen=True)
 class Farness(ColumnStage, slot="vector_score", scale="cosine distance", present="vector_rank"):
     """The wrong sign: the farthest chunk has the best score."""
