@@ -86,7 +86,7 @@ class Repair:
     of that system. `loosens` marks a longer answer. `usual` says that a registered system has in this slot
     what the pipeline has now. `change` is the system's own named change. `offered` marks a repair that no
     system has: it is tried as a fix, and no cause. `plain` marks the workbench's own stage in place of one
-    that no system has.
+    that no system has. `now` is the value of a leg of one's own with which it does not list the wanted file.
     """
 
     slot: str
@@ -101,6 +101,7 @@ class Repair:
     change: Change | None = None
     offered: bool = False
     plain: bool = False
+    now: str = ""
 
     @property
     def moves(self) -> bool:
@@ -894,6 +895,7 @@ def _state_of(
         _missed(runs.base, goal.path, slot)
         + early_text(runs.base, slot)
         + _own(pipeline, slot, suspected.ways)
+        + (f", with {repair.now}: it does not list this file" if repair.now else "")
         + scales_apart(runs.base, slot)
         + (_above_all(prices) if slot == "floor" else "")
     )

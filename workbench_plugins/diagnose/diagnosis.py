@@ -56,6 +56,7 @@ from workbench_plugins.diagnose.outside import (
     check_known,
     without_foreign_vectors,
 )
+from workbench_plugins.diagnose.own_legs import values_of_own_legs
 from workbench_plugins.diagnose.parameters import Aim, Goal, parameters_of
 from workbench_plugins.diagnose.pasted_command import added_settings, command_with, replaced_settings
 from workbench_plugins.diagnose.question_causes import (
@@ -426,7 +427,7 @@ def _page(
         of_note = list(causes_in_note(runs, index, goal))
         mended = [one for one in of_note if one.verified]
         outside = [*mended, *of_question(causes_of_form, runs, index, goal), *outside]
-    every = _of_engine(repairs(pipeline), pipeline, index)
+    every = _of_engine([*repairs(pipeline), *values_of_own_legs(runs, goal)], pipeline, index)
     refuted = [one for one in outside if one.refuted and not one.certain]
     outside = [one for one in outside if one not in refuted]
     known = {one.where for one in outside}
@@ -617,10 +618,15 @@ SHORT = 90
 
 
 def _meaning(now: Pipeline, fix: Fix) -> str:
-    """What the changed stage does with a fix of one setting; empty for JSON, and for a long description."""
-    changed = [one.after for one in now.diff(fix.pipeline) if one.after is not None]
-    told = changed[0].description if len(changed) == 1 and fix.paste is None else ""
-    return f" (then: {told})" if 0 < len(told) <= SHORT else ""
+    """What the changed stage does with a fix of one setting; empty for JSON, and for a long description.
+
+    It is empty, too, for a description that the setting does not change.
+    """
+    changed = [(one.before, one.after) for one in now.diff(fix.pipeline) if one.after is not None]
+    before, told = "", ""
+    if len(changed) == 1 and fix.paste is None:
+        before, told = (one.description if one else "" for one in changed[0])
+    return f" (then: {told})" if told != before and len(told) <= SHORT else ""
 
 
 def _cause_to_mend(diagnosis: Diagnosis) -> Cause | None:

@@ -188,7 +188,7 @@ def _silent_query(runs: Reruns, goal: Goal) -> Iterator[str]:
     brought = any(trace.legs[one.name].hits.rows.size for one in legs if one.name in trace.legs)
     if query is None or not legs or brought:
         return
-    if _has(index.keyword(query, index.size), index.rows_of(goal.path)):
+    if has(index.keyword(query, index.size), index.rows_of(goal.path)):
         yield "query"
 
 
@@ -350,11 +350,12 @@ def _hidden(runs: Reruns, goal: Goal) -> Iterator[str]:
         plain = plain_leg(leg)
         if every is None or plain is None:
             continue
-        reached, brought = _has(every, wanted), _has(trace.legs[leg.name].hits, wanted)
-        hidden = _has(plain.every(trace, runs.context), wanted) and not reached
+        reached, brought = has(every, wanted), has(trace.legs[leg.name].hits, wanted)
+        hidden = has(plain.every(trace, runs.context), wanted) and not reached
         if hidden or (leg.deepest(limit) < limit and reached and not brought):
             yield leg.slot
 
 
-def _has(hits: Hits | None, rows: np.ndarray) -> bool:
+def has(hits: Hits | None, rows: np.ndarray) -> bool:
+    """Whether any of these rows is among the hits."""
     return hits is not None and bool(np.isin(rows, hits.rows).any())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,8 +21,17 @@ from workbench.records import Clause, Fate, Hits, Leg, Query, Stage, Trace
 from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage
 from workbench.retrieval.cutoff import Limit, MinScore, Order
 from workbench.retrieval.explain import explain
-from workbench.retrieval.fusion import Weighted, WeightedSum
-from workbench.retrieval.legs import KeywordLeg, LegStage, Union, VectorLeg, legs_of, with_leg
+from workbench.retrieval.fusion import RankSum, Weighted, WeightedSum
+from workbench.retrieval.legs import (
+    FixedDepth,
+    KeywordLeg,
+    LegStage,
+    Union,
+    VectorLeg,
+    legs_of,
+    no_hits,
+    with_leg,
+)
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import JoinedWords
 from workbench.retrieval.scoring import Cosine, MinMaxRank
@@ -335,6 +345,51 @@ def test_a_leg_of_one_s_own_that_misses_the_file_is_tried_with_the_plain_leg(ind
     assert "test_own_stages.py:" in found.headline
     assert found.causes[0].verified
     assert not isinstance(found.fixes[0].pipeline["keyword_leg"], FirstWordLeg)
+
+
+@dataclass(frozen=True)
+class LongWordsLeg(FirstWordLeg):
+    """A keyword leg of its own that asks the words of some length, of which it brings `most`."""
+
+    least: int = 4
+    most: int = 10
+    description: ClassVar[str] = "keyword leg: the words of some length"
+
+    def deepest(self, limit: float) -> int:
+        return self.most
+
+    def every(self, trace: Trace, context: Context) -> Hits:
+        words = tuple(Clause(one) for one in trace.question.split() if len(one) >= self.least)
+        return context.index.keyword(Query(words, "OR"), context.index.size) if words else no_hits()
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        every = self.every(trace, context)
+        hits = Hits(every.rows[: self.most], every.raw[: self.most])
+        return with_leg(trace, Leg(self.name, trace.question, self.most, hits, number=self.number))
+
+
+def long_words(leg: LongWordsLeg) -> Pipeline:
+    """A pipeline without a query, so that the plain leg in its place brings nothing."""
+    legs = leg >> VectorLeg(FixedDepth(cap=1)) >> Union()
+    return Pipeline("mine", legs >> RankSum(vector=1, keyword=2) >> Order() >> Limit(1), BASE.source)
+
+
+def test_a_value_of_an_own_leg_with_which_it_does_not_list_the_file_is_named_first(
+    index: MemoryIndex,
+) -> None:
+    lost = "memory/tea/pot.md"
+    found = diagnose("my pot", long_words(LongWordsLeg()), index, lost)
+    told = r"Cause: keyword leg: the words of some length \(test_own_stages.py:\d+\), with least = 4: (.*)"
+    assert re.fullmatch(told, found.headline)[1] == "it does not list this file"  # type: ignore[index]
+    assert found.causes[0].verified
+    assert found.fixes[0].verified
+    assert (found.fixes[0].setting, found.fixes[0].value) == ("keyword_leg.least", 3)
+    assert "Repair: keyword_leg.least = 3: the Python below" in text_of(found.view()).split("\n")
+
+
+def test_a_value_of_an_own_leg_that_lists_the_file_too_late_is_not_named_so(index: MemoryIndex) -> None:
+    found = diagnose("tea", long_words(LongWordsLeg(least=1, most=1)), index, "memory/bike/hub.md")
+    assert "does not list" not in found.text
 
 
 def test_a_third_leg_of_one_s_own_that_lifts_other_files_is_left_out(index: MemoryIndex) -> None:
