@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 
@@ -253,6 +255,32 @@ def test_an_index_remembers_its_extra_paths_until_others_are_given(home: Home, r
     assert home.sync().changed == ["../team/plan.md"]
     assert home.sync(extra=[]).deleted == ["../team/plan.md"]
     assert did(home.sync()) == ([], [], [], 6)
+
+
+def test_an_index_of_another_folder_is_neither_searched_nor_replaced(home: Home) -> None:
+    other = world.write(home.root.parent / "branch", {"memory/keys.md": "# Keys\nThe branch has two keys.\n"})
+    branch = replace(home, root=other)
+    for wrong in (branch.sync, branch.opened):
+        with pytest.raises(InputError, match=f"was made of {home.root}: of its 6 files, 0 are in {other}"):
+            wrong()
+    assert did(home.sync()) == ([], [], [], 6)
+    assert branch.sync(rebuild=True).new == ["memory/keys.md"]
+
+
+def test_a_folder_that_was_moved_keeps_its_index(home: Home) -> None:
+    moved = replace(home, root=home.root.rename(home.root.parent / "moved"))
+    with moved.opened() as index:
+        assert outdated(moved.root, index) == []
+    assert did(moved.sync()) == ([], [], [], 6)
+    with moved.opened() as index:
+        assert index.store.provenance.folder == str(moved.root)
+
+
+def test_a_copy_of_a_folder_takes_its_index(home: Home) -> None:
+    copy = replace(home, root=Path(shutil.copytree(home.root, home.root.parent / "copy")))
+    with copy.opened() as index:
+        assert outdated(copy.root, index) == []
+    assert did(copy.sync()) == ([], [], [], 6)
 
 
 def kept_vectors(home: Home) -> tuple[int, int]:

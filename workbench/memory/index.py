@@ -21,7 +21,7 @@ from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import PACKAGED_MODEL, Embedder, LocalEmbedder, local_embedder
 from workbench.memory.embedding.named import remembered
 from workbench.memory.files import SUFFIX, content_hash, memory_root, reads_any
-from workbench.memory.index_files import default_index_path, differences
+from workbench.memory.index_files import check_same_folder, default_index_path, differences
 from workbench.memory.sources import Indexing, is_sound, whole_characters
 from workbench.memory.store.contract import IndexLocation, IndexStore, Settings, damaged, rebuild_command
 from workbench.memory.store.postings import K1, B, KeywordPostings, NoPostingsError, PostingsSource
@@ -224,10 +224,12 @@ class MemoryIndex(OpenIndex):
     ) -> MemoryIndex:
         """The index at a location with `embedder`, or else with the local model that made it.
 
-        `root` is the memory's folder, if it is known. Raises InputError when there is no index, or when
-        `embedder` is not the one that made it.
+        `root` is the memory's folder, if it is known. Raises InputError when there is no index, when
+        `embedder` is not the one that made it, and when it was made of another folder, as its files tell.
         """
         store = (SQLiteLocation(location) if isinstance(location, Path) else location).open()
+        if root is not None:
+            check_same_folder(store, memory_root(root), "Leave out --index, or name that folder with -m.")
         index = cls(store, opened_embedder(store, embedder))
         index._callers_embedder, index.root = embedder, root
         return index

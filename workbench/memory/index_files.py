@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import os
 from pathlib import Path
 
 from workbench.errors import InputError, WorkbenchError
 from workbench.memory.choices import extra_paths_of, index_home
 from workbench.memory.embedding.local import reading_of
-from workbench.memory.files import list_files
+from workbench.memory.files import SOURCE, list_files
 from workbench.memory.sources import Indexing, resized, sizes_in
 from workbench.memory.store.contract import IndexStore
 from workbench.memory.store.sqlite.location import SQLiteLocation
+from workbench.safe_text import counted
 
 AS = ".as-"
 """Stands before the release's name in the name of a file that is indexed as a release does it."""
@@ -30,6 +32,21 @@ def default_index_path(root: Path, release: str = "") -> Path:
     digest = hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:12]
     ending = f"{AS}{release}" if release else ""
     return index_home() / f"{root.resolve().name}-{digest}{ending}.sqlite"
+
+
+def check_same_folder(store: IndexStore, root: Path, remedy: str) -> None:
+    """Raises InputError, with this remedy, for an index of another folder that is still there.
+
+    A folder that was moved keeps its index, and so does a copy: most of the index's files are in it.
+    """
+    made_of = store.provenance.folder
+    if not os.path.isdir(made_of) or os.path.samefile(made_of, root):
+        return
+    paths = [path for path, stamp in store.stamps().items() if stamp.source == SOURCE]
+    here = sum(os.path.isfile(root / path) for path in paths)
+    if 2 * here < len(paths):
+        files = f"of its {counted(len(paths), 'file')}, {here} {'is' if here == 1 else 'are'} in {root}"
+        raise InputError(f"The index {store.name} was made of {made_of}: {files}.", remedy)
 
 
 def differences(store: IndexStore, indexing: Indexing, root: Path | None = None) -> list[str]:

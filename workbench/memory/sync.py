@@ -34,7 +34,7 @@ from workbench.memory.embedding.local import (
 )
 from workbench.memory.files import SOURCE, GoneError, memory_root
 from workbench.memory.index import MemoryIndex, check_same
-from workbench.memory.index_files import default_index_path, file_to_make
+from workbench.memory.index_files import check_same_folder, default_index_path, file_to_make
 from workbench.memory.options import Options
 from workbench.memory.sources import (
     DocumentSource,
@@ -319,6 +319,9 @@ class Plan:
     deleted: Sequence[str]
 
 
+OTHER_FOLDER = "Name another file with --index, or let this folder take its place with --rebuild."
+
+
 def _update(location: IndexLocation, work: Work) -> None:
     with location.updating() as store, SpooledTemporaryFile(IN_MEMORY) as file:
         staged = Staged(file)
@@ -326,8 +329,10 @@ def _update(location: IndexLocation, work: Work) -> None:
         check_same(store, work.settings, "add --rebuild to this command (in Python: rebuild=True).")
         known = store.stamps()
         _check_extra(location, known, work)
-        store.provenance.describe(folder=store.provenance.folder or work.chosen.memory)
         plan = _planned(work, known, staged)
+        check_same_folder(store, Path(work.chosen.memory), OTHER_FOLDER)
+        if not os.path.isdir(store.provenance.folder):
+            store.provenance.describe(folder=work.chosen.memory)
         remember(Path(location.name), work.chosen)
         _carry_out(plan, work, store)
 
