@@ -246,7 +246,7 @@ def test_a_lesson_names_a_release_of_each_project_that_it_speaks_of(path: Path) 
 
 @every_lesson
 def test_what_answers_a_prediction_is_folded(path: Path) -> None:
-    """The figure of the cell that reveals it, and the first text below, unless that leads to the next cell."""
+    """The figure of the cell that reveals it, and the first text below, if that ends the prediction."""
     cells = read(path).cells
     reveals = next(place for place, cell in enumerate(cells) if ".reveal(" in cell.source)
     text = next(cell.source for cell in cells[reveals:] if cell.cell_type == "markdown")
