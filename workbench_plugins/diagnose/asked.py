@@ -67,6 +67,12 @@ class Asked:
         bodies = (text.partition("\n")[2] for text in self.texts)
         return memoized(self.index, "words below the paths", lambda: frozenset(_in_lower_case(bodies)))
 
+    @cached_property
+    def own(self) -> Counter[str]:
+        """The words of the wanted file and of its path in lower case, with how often each stands there."""
+        chunks = self.index.chunks(self.index.rows_of(self.wanted)) if self.wanted else ()
+        return Counter(_in_lower_case([self.wanted, *(one.text for one in chunks)]))
+
     def first_that_works(self, others: Iterator[str]) -> str:
         """The first other question that gives the wanted answer; empty if none of the first few does."""
         return next(self._working(others), ("", None))[0]

@@ -425,7 +425,7 @@ def _page(
     of_note: list[Cause] = []
     if not any(one.verified for one in outside):
         of_note = list(causes_in_note(runs, index, goal))
-        mended = [one for one in of_note if one.verified]
+        mended = [one for one in of_note if one.verified or one.certain]
         outside = [*mended, *of_question(causes_of_form, runs, index, goal), *outside]
     every = _of_engine([*repairs(pipeline), *values_of_own_legs(runs, goal)], pipeline, index)
     refuted = [one for one in outside if one.refuted and not one.certain]
@@ -437,15 +437,17 @@ def _page(
     if not outside and not of_words and not inside:
         of_words = of_question(other_words, runs, index, goal)
     elif not outside and not of_words:
+        lacking = [] if is_yours(inside[0]) else of_question(lacks_words, runs, index, goal)
         if _is_far_behind(inside, runs.base, goal.path, len(index.paths())):
-            of_words = of_question(lacks_words, runs, index, goal)
-        for one in [] if of_words else of_question(unknown_name, runs, index, goal):
-            inside[0] = replace(inside[0], description=f"{inside[0].description}; and no note has “{one}”")
+            of_words = lacking
+        too = [f"no note has “{one}”" for one in of_question(unknown_name, runs, index, goal)]
+        for one in [] if of_words else too or [cause.description for cause in lacking]:
+            inside[0] = replace(inside[0], description=f"{inside[0].description}; and {one}")
     in_chunk = [] if outside or of_words else cause_in_chunk(runs, index, goal)
     of_stages = _likelier(in_chunk, inside)
     if of_words:
         of_stages = [*inside, *of_words] if _is_unusual(inside) else [*of_words, *inside]
-    causes = [*outside, *of_stages, *(one for one in of_note if not one.verified), *refuted]
+    causes = [*outside, *of_stages, *(one for one in of_note if one not in outside), *refuted]
     causes.sort(key=lambda one: (one not in sure, not is_yours(one)))
     first = causes[0].where if causes else ()
     changed = repaired_slots(causes[0]) if causes else ()

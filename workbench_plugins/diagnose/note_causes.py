@@ -27,6 +27,7 @@ from workbench.memory.files import FileLocation, open_below
 from workbench.memory.index import MemoryIndex
 from workbench.memory.options import Options
 from workbench.memory.store.sqlite import database
+from workbench.memory.store.sqlite.location import SQLiteLocation
 from workbench.memory.sync import index_folder
 from workbench.records import FRONT_MATTER
 from workbench.retrieval.index_adapters import innermost
@@ -142,6 +143,29 @@ def _parted(text: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[^\W_])_(?=[^\W_])", " ", text)
 
 
+ACCENTS = {"´": "\u0301", "¨": "\u0308", "ˆ": "\u0302", "˜": "\u0303", "¸": "\u0327", "˚": "\u030a"}
+"""What stands before a letter in text that was copied from a PDF, and the accent that it means."""
+APART = re.compile(f"([{''.join(ACCENTS)}]) ?([^\\W\\d_])")
+
+
+def _accented(text: str) -> str:
+    """The text with `ó` in place of `´o`."""
+    return APART.sub(lambda match: _one_letter(match[2].replace("ı", "i") + ACCENTS[match[1]]), text)
+
+
+def _one_letter(text: str) -> str:
+    return unicodedata.normalize("NFC", text)
+
+
+DOUBLED = re.compile(r"(?<!\w)(?:([^\W\d_])\1){2,}(?!\w)")
+"""A word of which each letter stands twice, as PDFs print in bold."""
+
+
+def _halved(text: str) -> str:
+    """The text with `bold` in place of `bboolldd`."""
+    return DOUBLED.sub(lambda match: match[0][::2], text)
+
+
 def _composed(text: str) -> str:
     return unicodedata.normalize("NFKC", text)
 
@@ -213,6 +237,19 @@ READINGS = (
         "write them in that form",
         _composed,
         "perl -CSD -MUnicode::Normalize -i.old -0pe '$_ = NFKC($_)' FILE",
+    ),
+    Reading(
+        "accents that stand before their letters, as in text copied from a PDF",
+        "write the letters with their accents",
+        _accented,
+        f"perl -CSD -Mutf8 -MUnicode::Normalize -i.old -0pe 's/{APART.pattern}/"
+        r"NFC(($2 =~ tr{ı}{i}r).($1 =~ tr{´¨ˆ˜¸˚}{\x{301}\x{308}\x{302}\x{303}\x{327}\x{30a}}r))/ge' FILE",
+    ),
+    Reading(
+        "letters that all stand twice, as a PDF has bold words",
+        "write each once",
+        _halved,
+        f"perl -CSD -i.old -0pe 's/{DOUBLED.pattern}/$& =~ s{{(.)\\1}}{{$1}}gr/ge' FILE",
     ),
     Reading("several words written as one name", "write the words apart, too", _parted),
 )
@@ -301,12 +338,26 @@ def _pictures(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
         )
 
 
+POINTER = "version https://git-lfs.github.com/spec/"
+"""How a file begins that stands in place of a large one. Source: git-lfs, docs/spec.md."""
+
+
 def _hidden_words(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     """What hides words of the question in the wanted note; nothing for an index without its texts.
 
     Each reading is tried alone, and then several together for the words that none alone brings back.
     """
     text = "" if goal.aim is Aim.OUT else _text(index, goal.path)
+    if text.startswith(POINTER):
+        yield Cause(
+            ("note",),
+            f"{goal.path} is a pointer of Git LFS, and its text is not here",
+            "fetch it with `git lfs pull`, then index again",
+            f"its first line is “{text.splitlines()[0]}”",
+            verified=False,
+            certain=True,
+        )
+        return
     asked = {one.lower(): _words(one) for one in content_words(unicode_words(runs.question))}
     missing = _missing(asked, text)
     found: list[Cause] = []
@@ -519,6 +570,8 @@ def _reached_in_a_copy(runs: Reruns, index: Index, goal: Goal, text: str) -> boo
                 with open_below(FileLocation(inner.root, relative.parts)) as note:
                     (root / relative).write_bytes(text.encode() if path == goal.path else note.read())
             database.copy(Path(inner.store.name), file)
+            with SQLiteLocation(file).updating() as store:
+                store.provenance.describe(folder=str(root))
             made_as = inner.store.provenance.indexed_as
             like = indexing(made_as) if made_as else None
             index_folder(root, inner.embedder, options=Options(index_path=file, skip=True, like=like))

@@ -154,18 +154,29 @@ def _disguised(asked: Asked) -> Iterator[Cause]:
 
 
 def _language(asked: Asked) -> Iterator[Cause]:
-    inner = innermost(asked.index)
-    if MULTILINGUAL in getattr(inner, "model", ""):
+    """The question is in another language than the notes, or than the wanted file among them."""
+    if MULTILINGUAL in getattr(innermost(asked.index), "model", ""):
         return
     notes = _sample(asked.index)
     theirs, _ = language_of(notes)
     mine, words = _language_of_question(asked, theirs)
-    if not mine or not theirs or mine == theirs:
+    if not mine or not theirs:
         return
+    wanted = (
+        [one.text for one in asked.index.chunks(asked.index.rows_of(asked.wanted))] if asked.wanted else []
+    )
+    of_file, _ = language_of(wanted)
+    if mine == theirs and of_file not in ("", mine) and lacks_words(asked):
+        yield _in_another_language(asked, mine, words, of_file, f"{asked.wanted} is")
     others = {language_of([text])[0] for text in notes} - {theirs, ""}
-    wanted = asked.index.chunks(asked.index.rows_of(asked.wanted)) if asked.wanted else ()
-    if not _is_rather_in(theirs, mine, [one.text for one in wanted]) or (not wanted and mine in others):
+    if mine == theirs or not _is_rather_in(theirs, mine, wanted) or (not wanted and mine in others):
         return
+    yield _in_another_language(asked, mine, words, theirs, f"{'most' if others else 'the'} notes are")
+
+
+def _in_another_language(asked: Asked, mine: str, words: Sequence[str], theirs: str, what: str) -> Cause:
+    """The cause that the question is in one language, and what it asks for in another one."""
+    inner = innermost(asked.index)
     memory = inner.command_options if isinstance(inner, MemoryIndex) else "FOLDER"
     works = _in_many_languages(asked, inner) if asked.deep and isinstance(inner, MemoryIndex) else None
     evidence = (
@@ -181,12 +192,8 @@ def _language(asked: Asked) -> Iterator[Cause]:
         False: f"ask in {theirs}",
         None: f"ask in {theirs}; or try a model of many languages: {command}",
     }
-    yield cause_in_question(
-        f"the question is in {mine}, and {'most' if others else 'the'} notes are in {theirs}",
-        repairs[works],
-        evidence,
-        bool(works),
-    )
+    description = f"the question is in {mine}, and {what} in {theirs}"
+    return cause_in_question(description, repairs[works], evidence, bool(works))
 
 
 def _is_rather_in(language: str, other: str, texts: Sequence[str]) -> bool:
@@ -456,14 +463,12 @@ def _called_otherwise(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
 
 def lacks_words(asked: Asked, _: Sequence[str] = ()) -> list[Cause]:
     """Whether the wanted file has no word of content of the question, nor one that begins like it."""
-    texts = [asked.wanted, *(one.text for one in asked.index.chunks(asked.index.rows_of(asked.wanted)))]
-    own = Counter(word.lower() for text in texts for word in unicode_words(text))
     words = [one for one in _replaceable(asked.question) if _has_content(one.lower(), asked.vocabulary)]
-    if not words or any(is_near(one.lower(), own) for one in words):
+    if not words or any(is_near(one.lower(), asked.own) for one in words):
         return []
     says = f"the file has none of these words of the question: {', '.join(words[:6])}"
     repair = "write them into the file, or ask with words that it has"
-    looked = f"{counted(len(own), 'word')} of the file were looked at"
+    looked = f"{counted(len(asked.own), 'word')} of the file were looked at"
     return [Cause(("note",), says, repair, looked, verified=False, certain=True)]
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from workbench.records import Query
 from workbench.retrieval.pipeline import search
+from workbench.retrieval.query import unicode_words
+from workbench.stop_words import content_words
 from workbench_plugins.diagnose.asked import Asked, cause_in_question, short
 from workbench_plugins.diagnose.causes import Cause
 
@@ -21,9 +23,14 @@ FULL_WORDS = 3
 """So many words of the notes are tried for the beginning of one."""
 
 NEGATION = re.compile(
-    r"[,;]?\s*\b(?:but not|not|without|except(?: for)?|other than|excluding|rather than|no)\b[^,;.?!]+",
+    r"[,;]?\s*\b(?:but not|not|without|except(?: for)?|other than|excluding|rather than|no)\b([^,;.?!]+)",
     re.IGNORECASE,
 )
+ENDS_WITH_A_VERB = re.compile(
+    r"\b(?:be|been|am|is|are|was|were|do|does|did|go|goes|can|could|will|would|should|must|may|has|have|had)\s*$",
+    re.IGNORECASE,
+)
+"""What stands before *without* or *not* where this is what the question asks about."""
 DAYS = "day|week|month|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday|night|weekend"
 RELATIVE = re.compile(
     rf"\b(?:yesterday|today|tomorrow|tonight|(?:last|this|next|past)\s+(?:{DAYS})"
@@ -106,11 +113,20 @@ def _plain(asked: Asked) -> Iterator[str]:
 
 
 def _negation(asked: Asked) -> Iterator[Cause]:
-    """Words that say what is not wanted: no leg knows that, so they are searched for."""
+    """Words that say what is not wanted: no leg knows that, so they are searched for.
+
+    Words that the wanted file has are wanted, and what is asked about is no exception: *how long may a rabbit
+    be without food*.
+    """
     if not asked.deep or operators_in(asked.question):
         return
-    said = [one[0].strip(" ,;") for one in NEGATION.finditer(asked.question)]
-    better = asked.first_that_works(iter([NEGATION.sub(" ", asked.question)])) if said else ""
+    found = list(NEGATION.finditer(asked.question))
+    asks_it = any(ENDS_WITH_A_VERB.search(asked.question[: one.start()]) for one in found)
+    unwanted = {word.lower() for one in found for word in content_words(unicode_words(one[1]))}
+    if asks_it or unwanted <= asked.own.keys():
+        return
+    said = [one[0].strip(" ,;") for one in found]
+    better = asked.first_that_works(iter([NEGATION.sub(" ", asked.question)]))
     if better:
         yield cause_in_question(
             f"the question says what is not wanted (“{short(said[0])}”), and its words are searched for, too",

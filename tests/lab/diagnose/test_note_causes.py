@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import unicodedata
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -65,6 +66,10 @@ def spaced(text: str) -> str:
     return "# " + "  ".join(" ".join(word) for word in words)
 
 
+def bold(text: str) -> str:
+    return "".join(2 * one if one.isalpha() else one for one in text)
+
+
 def diagnosed(
     tmp_path: Path, text: str, question: str = "bilge pumps stairs", pipeline: Pipeline = PIPELINE
 ) -> Diagnosis:
@@ -87,6 +92,7 @@ def diagnosed(
         (mailed, "a text in base64"),
         (spaced, "blanks between the letters"),
         (escaped, "written as their numbers"),
+        (bold, "letters that all stand twice"),
     ],
 )
 def test_words_that_the_note_hides_are_the_cause(
@@ -118,6 +124,23 @@ def test_what_hides_one_word_in_two_ways_is_named_with_commands_that_mend_it(
     assert (tmp_path / "notes/memory/pumps.md").read_text("utf-8") == NOTE
     assert "\u00ad" in (tmp_path / "notes/memory/pumps.md.old").read_text("utf-8")
     assert run(*shlex.split(index)[1:]).code == 0
+
+
+def test_accents_apart_from_their_letters_are_the_cause(tmp_path: Path) -> None:
+    found = diagnosed(tmp_path, "# Sal´on\n\nCaj´on del ba˜no.\n", "salón cajón baño shop")
+    first = found.causes[0]
+    assert "accents that stand before their letters" in first.description
+    assert first.description.endswith("of the question: baño, cajón, salón")
+    assert first.verified
+
+
+def test_a_pointer_of_git_lfs_is_no_note(tmp_path: Path) -> None:
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
+    found = diagnosed(tmp_path, pointer)
+    assert found.headline == (
+        "Cause: note: memory/pumps.md is a pointer of Git LFS, and its text is not here"
+    )
+    assert "git lfs pull" in found.causes[0].repair
 
 
 def test_runs_of_letters_that_are_no_text_stay_as_they_are() -> None:
@@ -201,6 +224,24 @@ def test_a_form_that_is_read_as_words_is_a_cause_if_the_question_works_without_i
 
 
 @pytest.mark.parametrize(
+    ("question", "wanted", "told"),
+    [
+        ("a barn but not bread", "memory/barn.md", True),
+        ("where is the barn without bread", "memory/barn.md", True),
+        ("how long can the barn be without bread", "memory/barn.md", False),
+        ("a barn without doors", "memory/barn.md", False),
+    ],
+)
+def test_what_the_question_asks_about_is_no_exception(
+    tmp_path: Path, question: str, wanted: str, told: bool
+) -> None:
+    with world.build(tmp_path, OTHERS) as index:
+        asked = Asked(question, PIPELINE, index, lambda trace: trace.question != question, deep=True)
+        found = question_causes(replace(asked, wanted=wanted))
+    assert any("says what is not wanted" in one.description for one in found) == told
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "# B\u00adilge\u200b pumps\n\nUn\u00adder stairs.\n",
@@ -212,6 +253,8 @@ def test_a_form_that_is_read_as_words_is_a_cause_if_the_question_works_without_i
         "# B\\u0069lge \\u00fcber p%75mps %C3%BC\n\n100 % of it.\n",
         "# Вilgе рumрs\n\nUndеr stairs.\n",
         "# Ｂｉｌｇｅ pumps\n\n5 ㎏ and ﬁsh.\n",
+        "# Sal´on ¨uber ma¸c ´ımpar\n\nr˚ad, se˜ nor, 5´ 3\n",
+        "# BBiillggee ppuummppss noon\n\naabb 1122 aa ßß.\n",
     ],
 )
 def test_the_command_of_a_reading_writes_the_note_as_it_is_meant(tmp_path: Path, text: str) -> None:

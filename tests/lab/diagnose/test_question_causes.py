@@ -17,7 +17,7 @@ from workbench.memory.sync import index_folder
 from workbench.records import Trace
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import legs_of
-from workbench.retrieval.pipeline import search
+from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import THREE_FIXES
 from workbench_plugins.diagnose import question_causes as question_causes_module
@@ -338,6 +338,38 @@ def test_a_note_in_the_language_of_the_question_has_another_cause(tmp_path: Path
         found = question_causes(replace(asked, wanted="memory/1.md", deep=True))
         told = "question is in Norwegian, and most notes are in English"
         assert any(told in one.description for one in found)
+
+
+def test_a_file_in_another_language_than_the_question_and_the_other_notes_is_told(tmp_path: Path) -> None:
+    day = "This is the note of a day, and what we did with the boat."
+    with world.build(tmp_path, {**{f"memory/{n}.md": f"{day} {n}" for n in range(5)}, **NORWEGIAN}) as index:
+        asked = Asked("what do we do about water", SYSTEMS["recommended"], index, lambda _: False, deep=True)
+        for wanted, told in (("memory/kai.md", True), ("memory/1.md", False)):
+            said = [one.description for one in question_causes(replace(asked, wanted=wanted))]
+            assert (f"the question is in English, and {wanted} is in Norwegian" in said) == told
+        shared = replace(asked, question="what is a lense", wanted="memory/kai.md")
+        assert not any("question is in" in one.description for one in question_causes(shared))
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "told"),
+    [
+        (SYSTEMS["openclaw-2026.2.13"], True),
+        (SYSTEMS["openclaw-2026.2.13-vector-only"].asking(min_score=0.9), False),
+    ],
+)
+def test_a_file_without_the_words_of_the_question_is_told_beside_a_stage_of_the_system(
+    tmp_path: Path, pipeline: Pipeline, told: bool
+) -> None:
+    crew = "# Crew\nWho sleeps where on board.\n"
+    notes = {**NAMED, "memory/crew.md": crew, "memory/plan.md": "The bunks are assigned in May."}
+    root, file = world.write(tmp_path / "notes", notes), tmp_path / "index"
+    index_folder(root, options=Options(index_path=file))
+    with open_index(root, index_path=file) as index:
+        found = diagnose("bunks assigned", pipeline, index, "memory/crew.md")
+    says = "; and the file has none of these words of the question: bunks, assigned"
+    assert found.headline.startswith("Cause: floor")
+    assert (says in found.headline) == told
 
 
 @pytest.mark.parametrize(
