@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from nbconvert import HTMLExporter
 from nbformat.v4 import new_code_cell, new_notebook, new_output
-from playwright.sync_api import Page
+from playwright.sync_api import Page, Route
 
 import workbench as wb
 from docs.still import page_of
 from tests import world
-from tests.browser import MINUTE, browsing, needs_chromium
+from tests.browser import MINUTE, NEXT_FRAME, becomes, browsing, needs_chromium, served_here
 from tests.conftest import SAMPLE
 from workbench.errors import InputError
 from workbench.measure.evaluation import evaluate
@@ -458,6 +458,43 @@ def test_scripts_in_names_headings_and_texts_are_shown_as_text(tmp_path: Path, p
             assert [one for one in asked_for if not one.startswith(("file:", "blob:", "data:"))] == []
     page.goto((tmp_path / "file-chunks.html").as_uri())
     page.locator("pre", has_text=f"A cup of tea {SCRIPTS[0]} {SCRIPTS[1]}").first.wait_for(timeout=MINUTE)
+
+
+@needs_chromium
+def test_a_late_answer_takes_no_press_and_opens_nothing_that_was_closed(desk: Desk, page: Page) -> None:
+    mine, late = Server(desk), list[Route]()
+
+    def answered(path: str) -> None:
+        with page.expect_response(f"**{path}"):
+            becomes(lambda: page.evaluate(NEXT_FRAME) or late, bool)
+            late.pop().continue_()
+        page.evaluate(NEXT_FRAME)
+
+    with served_here(mine.app) as address:
+        page.goto(f"{address}/?token={mine.token}")
+        button = page.get_by_role("button", name="Bug report")
+        page.route("**/ask", lambda route: late.append(route))
+        page.get_by_label("question", exact=True).fill("the hub of the bike")
+        page.get_by_label("question", exact=True).press("Enter")
+        button.hover()
+        before = button.bounding_box()
+        page.mouse.down()
+        answered("/ask")
+        page.mouse.up()
+        page.get_by_label("the report").fill('I ask "rooibos tea" and get nothing.')
+        assert button.bounding_box() != before  # the answer has moved it
+
+        page.route("**/do", lambda route: late.append(route))
+        page.get_by_role("button", name="Read the report").click()
+        button.click()
+        answered("/do")
+        becomes(page.locator("#said").text_content, "".__eq__)
+        assert page.locator("#below").is_hidden()
+        page.unroute_all()
+        button.click()
+        read = page.get_by_role("group", name="report").get_by_label("question", exact=True)
+        becomes(read.input_value, "rooibos tea".__eq__)
+    page.goto("about:blank")  # where other tests may run scripts
 
 
 @needs_chromium

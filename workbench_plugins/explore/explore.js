@@ -11,8 +11,15 @@
   const [tabs, losses] = ["tabs", "losses"].map((name) => document.getElementById(name));
   const TABS = { diagnose: "Fixes", file: "Read the file", lab: "Threshold lab", map: "Map", log: "Log of questions", report: "Bug report" };
   const OF_THE_QUESTION = ["file", "map"]; // tabs that follow the question
-  let shown = ""; // the tab that is open
+  let shown = ""; // the tab that the reader has pressed: open, or on its way
+  let press = Promise.resolve(); // ends with the press of a button
   let lost = ""; // the settings and the number of labels whose losses are shown
+
+  // What arrives meanwhile waits: a page that moved below the pointer would take the press from its button.
+  addEventListener("pointerdown", ({ target }) => {
+    if (!target.closest("button, summary")) return;
+    press = new Promise((done) => ["pointerup", "pointercancel"].forEach((end) => addEventListener(end, () => setTimeout(done), { once: true })));
+  });
 
   async function post(path, content) {
     const body = JSON.stringify(content);
@@ -23,6 +30,7 @@
       throw new Error("The server does not answer. Start `workbench explore` again.");
     });
     const found = await answer.json();
+    await press;
     if (!answer.ok) throw new Error(found.problem);
     return found;
   }
@@ -31,13 +39,13 @@
   async function ask() {
     const mine = ++asked;
     said.textContent = said.className = "";
+    if (shown === "diagnose") close(); // it is about other settings
     try {
       const found = await post("/ask", state.settings);
       if (mine !== asked) return;
       Object.assign(state, { data: found.data });
       good = found.settings;
       if (OF_THE_QUESTION.includes(shown)) act({ do: shown, settings: state.settings }, false);
-      if (shown === "diagnose") close();
       lose();
     } catch (error) {
       if (mine !== asked) return;
@@ -55,7 +63,9 @@
     for (const one of tabs.children) one.setAttribute("aria-expanded", false);
   }
 
+  // Only what was pressed last is opened, and nothing that the reader has closed meanwhile.
   async function act(content, scroll = true) {
+    if (content.do in TABS) shown = content.do;
     said.textContent = "working …";
     said.className = "wb-busy";
     try {
@@ -64,7 +74,7 @@
       said.className = "";
       state.labelled = found.labelled ?? state.labelled;
       lose();
-      if (!(content.do in TABS)) return;
+      if (content.do !== shown) return;
       close();
       below.replaceChildren(...(PARTS[content.do]?.(found) ?? []));
       if (found.html) below.insertAdjacentHTML("beforeend", found.html); // written by the server, which escapes what notes say
@@ -76,6 +86,7 @@
     } catch (error) {
       said.textContent = error.message;
       said.className = "problem";
+      if (content.do === shown) shown = tabs.querySelector('[aria-expanded="true"]')?.dataset.do ?? "";
     }
   }
 
@@ -162,8 +173,8 @@
 
   const PARTS = { diagnose, log, map, report };
   for (const [name, label] of Object.entries(TABS)) {
-    const press = () => (shown === name ? close() : act({ do: name, settings: state.settings }));
-    tabs.append(h("button", { "data-do": name, "aria-expanded": "false", "aria-controls": "below", onclick: press }, label));
+    const pressed = ({ currentTarget }) => (currentTarget.getAttribute("aria-expanded") === "true" ? close() : act({ do: name, settings: state.settings }));
+    tabs.append(h("button", { "data-do": name, "aria-expanded": "false", "aria-controls": "below", onclick: pressed }, label));
   }
   addEventListener("keydown", ({ key, target }) => {
     if (key !== "Escape" || !shown || target.closest(".wb-picker[open]")) return;
