@@ -110,6 +110,7 @@ class Registry(Mapping[str, Thing]):
         self.kind, self.accepts, self._see_all = kind, accepts, see_all
         self._own = {name_of(one): one for one in own}
         self._added: dict[str, Thing] = {}
+        self._loaded: dict[str, Thing] = {}
         _registries.append(self)
 
     @cached_property
@@ -123,10 +124,12 @@ class Registry(Mapping[str, Thing]):
         if name not in self.rows:
             load_extensions()
             return self._added[name]
-        found: Any = load(name, self.rows[name])
-        # A row may name a tuple of things, one of which has the name.
-        thing: Thing = next(one for one in found if one.name == name) if type(found) is tuple else found
-        return thing
+        if name not in self._loaded:
+            found: Any = load(name, self.rows[name])
+            # A row may name a tuple of things, one of which has the name.
+            named = next(one for one in found if one.name == name) if type(found) is tuple else found
+            self._loaded[name] = named
+        return self._loaded[name]
 
     def modules(self, names: Collection[str]) -> Iterator[ModuleType]:
         """The modules of the features that have the things of these names, in the order of the rows."""
