@@ -50,12 +50,17 @@ PATIENT: dict[str, Any] = {"timeout": 600, "startup_timeout": 180, "iopub_timeou
 
 LONGEST = (
     "tests/docs/test_notebooks.py", "tests/views/test_browser.py", "tests/docs/test_solutions.py",
-    "tests/security/test_masking.py", "tests/cli/test_diagnosing.py",
+    "tests/views/test_same_moves.py", "tests/lab/test_recomputed_lessons.py",
+    "tests/security/test_masking.py", "tests/cli/test_explore.py", "tests/cli/test_diagnosing.py",
     "tests/lab/diagnose/test_faults.py", "tests/lab/diagnose/test_diagnosis.py",
-    "tests/retrieval/test_properties.py", "tests/memory/test_crash.py", "tests/security/test_http.py",
-    "tests/lab/bench/test_stores.py", "tests/cli/test_explore.py", "tests/agent/test_hostile_questions.py",
+    "tests/retrieval/test_properties.py", "tests/memory/test_crash.py", "tests/test_features.py",
+    "tests/memory/test_damage.py", "tests/views/test_figures.py", "tests/docs/test_pages.py",
+    "tests/security/test_any_file.py", "tests/security/test_http.py", "tests/lab/doctor/test_doctor.py",
+    "tests/systems/test_basic_memory_records.py", "tests/systems/test_openclaw_records.py",
+    "tests/lab/bench/test_stores.py", "tests/agent/test_hostile_questions.py",
     "tests/cli/test_installed.py", "tests/lab/cases/test_shrinking.py", "tests/docs/test_commands.py",
-    "tests/retrieval/test_written.py", "tests/cli/test_bad_input.py", "tests/lab/cases/test_pytest_plugin.py",
+    "tests/docs/test_extending.py", "tests/retrieval/test_written.py", "tests/cli/test_bad_input.py",
+    "tests/lab/cases/test_pytest_plugin.py",
 )  # fmt: skip
 """The files that take longest. They come first, or one process would wait for the other at the end."""
 
