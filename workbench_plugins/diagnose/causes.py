@@ -866,8 +866,8 @@ def _repair_text(pipeline: Pipeline, repair: Repair) -> str:
 TWO_LINES = 160
 """So many letters fill two lines of a usual terminal."""
 
-BESIDE_A_NAME = 60
-"""So many letters of a stage's words stand on one line, after its name."""
+MOST_OF_A_STAGE = 100
+"""So many letters of a stage's words leave room for the rest of a cause."""
 
 
 def _state(some: Sequence[Repair], suspected: Suspects, runs: Reruns, goal: Goal, prices: Prices) -> str:
@@ -903,7 +903,7 @@ def _state_of(
     if brief and settings:
         return in_slot(slot, min(stage, differs, key=len) + facts)
     if brief:
-        stage = shorten(stage, BESIDE_A_NAME, placeholder=" …")
+        stage = shorten(stage, MOST_OF_A_STAGE, placeholder=" …")
     return in_slot(slot, f"{stage}{facts}{'; ' if differs else ''}{differs}")
 
 
