@@ -39,8 +39,8 @@ from workbench.stop_words import STOP_WORDS
 from workbench_plugins.diagnose.asked import Asked, cause_in_question, short
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.misread_terms import misread_terms
-from workbench_plugins.diagnose.note_causes import READINGS
 from workbench_plugins.diagnose.question_syntax import syntax_causes
+from workbench_plugins.diagnose.readings import READINGS
 from workbench_plugins.diagnose.short_forms import NUMBERS_IN_WORDS, short_form_causes, spelled_out
 from workbench_plugins.diagnose.unread_scripts import script
 from workbench_plugins.diagnose.written_otherwise import written_otherwise

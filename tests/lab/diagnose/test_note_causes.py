@@ -25,8 +25,8 @@ from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.catalogue import SYSTEMS, indexing
 from workbench_plugins.diagnose.asked import Asked
 from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
-from workbench_plugins.diagnose.note_causes import READINGS, in_code_page
 from workbench_plugins.diagnose.question_causes import question_causes
+from workbench_plugins.diagnose.readings import READINGS, in_code_page
 
 PIPELINE = SYSTEMS["openclaw-2026.2.13+or"].asking(limit=1)
 OTHERS = {
