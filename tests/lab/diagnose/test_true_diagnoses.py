@@ -51,7 +51,7 @@ def check_price(found: Diagnosis, printed: str, index: CachedIndex) -> None:
     if told is None:
         return
     repair = next(line for line in printed.split("\n") if line.startswith("Repair: "))
-    named = {one.as_set or f"{one.setting} = {one.value}": one for one in found.fixes}
+    named = {one.as_set or one.in_words: one for one in found.fixes}
     fix = next(one for text, one in named.items() if re.search(rf"{re.escape(text)}(?![\w.])", repair))
     hits = [
         sum(one.target in search(one.question, each, index).paths() for one in found.prices.questions)
