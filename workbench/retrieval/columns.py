@@ -140,10 +140,13 @@ class Stages(tuple[Stage, ...]):
 class PlainStage:
     """Base of a stage that reads and writes no columns by default; `>>` joins it with others.
 
-    `column_names` says what a person reads in place of the name of a column of this stage.
+    `column_names` says what a person reads in place of the name of a column of this stage. `fitted` marks a
+    stage whose numbers were fitted to many questions, together with other stages: one question is no reason
+    to change them.
     """
 
     slot: ClassVar[str]
+    fitted: ClassVar[bool] = False
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {}
     column_names: ClassVar[Mapping[str, str]] = {}
 

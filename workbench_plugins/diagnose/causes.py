@@ -210,9 +210,17 @@ def _is_base(base: Pipeline, pipeline: Pipeline) -> bool:
     return base.stages != pipeline.stages and made is not None and made.stages == pipeline.stages
 
 
+def fitted_slots(pipeline: Pipeline) -> set[str]:
+    """The slots of stages whose numbers were fitted to many questions, as their system has them."""
+    return {one.slot for one in pipeline.stages if getattr(one, "fitted", False) and one in _known(one.slot)}
+
+
 def _named(pipeline: Pipeline) -> Iterator[Repair]:
-    """The named changes of systems of the same repository, and those that fit any system."""
-    slots = {stage.slot for stage in pipeline.stages}
+    """The named changes of systems of the same repository, and those that fit any system.
+
+    One question is no reason to change what was fitted to many.
+    """
+    slots = {stage.slot for stage in pipeline.stages} - fitted_slots(pipeline)
     for change in changes():
         general = change in GENERAL
         if not general and change.source.repository != pipeline.source.repository:

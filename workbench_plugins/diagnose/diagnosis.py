@@ -51,6 +51,7 @@ from workbench_plugins.diagnose.fixes import (
 )
 from workbench_plugins.diagnose.keys import is_of_file
 from workbench_plugins.diagnose.note_causes import causes_in_note
+from workbench_plugins.diagnose.outscored import outscored
 from workbench_plugins.diagnose.outside import (
     causes_outside,
     check_known,
@@ -432,6 +433,7 @@ def _page(
     outside = [one for one in outside if one not in refuted]
     known = {one.where for one in outside}
     inside = [one for one in causes_inside(every, runs, goal, prices, index) if one.where not in known]
+    inside = [*outscored(runs, goal, inside), *inside]
     offered = [*every, *without_stop_words(pipeline)]
     of_words = [] if outside else of_question(causes_of_words, runs, index, goal)
     if not outside and not of_words and not inside:
@@ -496,7 +498,9 @@ def _is_far_behind(inside: Sequence[Cause], trace: Trace, path: str, files: int)
 
 def _is_unusual(inside: Sequence[Cause]) -> bool:
     """Whether the likeliest stage is a setting of the user, or one that no known system has."""
-    return bool(inside) and all(one.own or not one.usual for one in inside[0].repairs)
+    return any(one.repairs for one in inside[:1]) and all(
+        one.own or not one.usual for one in inside[0].repairs
+    )
 
 
 def _of_engine(every: Sequence[Repair], pipeline: Pipeline, index: CachedIndex) -> list[Repair]:

@@ -24,7 +24,7 @@ from workbench.retrieval.cutoff import Limit
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.catalogue import ON_A_SERVER, SYSTEMS, system
 from workbench.systems.history import where_is
-from workbench_plugins.diagnose.causes import DEEPEST, Price, Prices, Repair, combined, moved_to
+from workbench_plugins.diagnose.causes import DEEPEST, Price, Prices, Repair, combined, fitted_slots, moved_to
 from workbench_plugins.diagnose.keys import is_of_file, keys_of, pasted_works, to_paste
 from workbench_plugins.diagnose.parameters import (
     Goal,
@@ -227,11 +227,13 @@ def best_fixes(
     changes. The best MOST_FIXES of each group are among them, and the best key of the file of settings. Of
     the others most are not priced to the end. None of them is `verified` yet.
     """
+    fitted = fitted_slots(runs.pipeline)
     drafts = [
         _of_value(found, runs, goal, prices, is_key)
         for of, is_key in ((parameters_of, False), (keys_of, True))
         for parameter in of(runs.pipeline)
         if not parameter.name.endswith(".of")  # a threshold says something on its own scale only
+        if parameter.name.partition(".")[0] not in fitted
         for found in nearest_values(parameter, runs, goal)
     ]
     moved_slots = {one.setting.partition(".")[0] for one in drafts}

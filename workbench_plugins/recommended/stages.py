@@ -98,6 +98,7 @@ class EvidenceSum(WeightedSum):
     A weight beside `vector` and `keyword` has no default: all seven were fitted together.
     """
 
+    fitted = True
     SCORES: ClassVar[Mapping[str, str]] = {
         "vector": "best passage",
         "keyword": "keyword share",
@@ -145,6 +146,7 @@ class KeywordShare(
     conversation need not repeat what it is about; its file does.
     """
 
+    fitted = True
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"of_chunk": (0, 1)}
     of_chunk: float = 0.05
 

@@ -117,11 +117,12 @@ def test_a_stage_of_long_words_is_told_by_the_setting_of_the_user(index: MemoryI
 
 
 def test_of_a_long_formula_that_nobody_set_the_cause_has_the_beginning(sample: MemoryIndex) -> None:
-    found = diagnose("what is he like", system("recommended"), sample, "memory/people/michael.md")
-    assert found.causes[0].where == ("fusion",)
-    begins = found.headline.removeprefix("Cause: fusion: ").removesuffix(" …")
-    assert (begins.startswith("score = "), found.headline.endswith(" …")) == (True, True)
-    assert begins in found.explanation.text(1)  # which has all of it
+    question, target = "should I respond to this message or stay quiet", "memory/protocols/group-chat.md"
+    found = diagnose(question, system("openclaw-2026.9.6"), sample, target)
+    assert found.causes[0].where == ("keyword_leg",)
+    begins = found.headline.removeprefix("Cause: ").removesuffix(" …")
+    assert (begins.startswith("keyword leg: "), found.headline.endswith(" …")) == (True, True)
+    assert begins in found.pipeline["keyword_leg"].description
 
 
 def test_of_several_long_causes_each_is_told_in_the_shorter_way(index: MemoryIndex) -> None:

@@ -1,0 +1,61 @@
+"""A score that was fitted to many questions: one question is no reason to change its weights."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.memory.index import MemoryIndex
+from workbench.retrieval.pipeline import search
+from workbench.retrieval.settings import with_settings
+from workbench.systems.catalogue import system
+from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
+
+SECOND = "by how much is the cargo bike over its budget", "memory/projects/cargo-bike.md"
+SEVENTH = "what did the replacement disk for heron cost in the end", "memory/2025-11-08.md"
+
+
+@pytest.fixture(scope="module")
+def second(sample: MemoryIndex) -> Diagnosis:
+    question, target = SECOND
+    return diagnose(question, system("recommended"), sample, target)
+
+
+def test_the_first_cause_is_the_file_that_scores_higher(sample: MemoryIndex, second: Diagnosis) -> None:
+    trace = search(SECOND[0], system("recommended"), sample)
+    first, mine = (next(one for one in trace.results if one.chunk.path == path) for path in trace.paths()[:2])
+    assert mine.chunk.path == SECOND[1]
+    told = f"{first.chunk.path} scores {first.score:.3g}, and this file {mine.score:.3g}"
+    assert second.headline == f"Cause: fusion: {told}"
+
+
+def test_the_largest_lead_is_a_part_of_the_score(sample: MemoryIndex, second: Diagnosis) -> None:
+    pipeline = system("recommended")
+    trace = search(SECOND[0], pipeline, sample)
+    first, mine = (next(one for one in trace.results if one.chunk.path == path) for path in trace.paths()[:2])
+    weights = pipeline["fusion"].weights  # type: ignore[attr-defined]
+    leads = {
+        leg: weight * (first.numbers[f"{leg}_score"] - mine.numbers[f"{leg}_score"])
+        for leg, weight in weights.items()
+    }
+    most = max(leads, key=leads.__getitem__)
+    name = pipeline["fusion"].score_name(most)  # type: ignore[attr-defined]
+    whole = f"the whole difference is {first.score - mine.score:.3g}"
+    assert second.causes[0].evidence == (
+        f"its largest lead is in the {name}: {leads[most]:.3g} of the score; {whole}"
+    )
+    assert sum(leads.values()) == pytest.approx(first.score - mine.score)
+
+
+def test_no_fitted_weight_is_a_repair(sample: MemoryIndex, second: Diagnosis) -> None:
+    question, target = SEVENTH
+    seventh = diagnose(question, system("recommended"), sample, target)
+    assert seventh.fixes[0].as_set == "--set limit.count=7"
+    for found in (second, seventh):
+        assert not [one for one in found.fixes if one.setting.startswith(("fusion", "keyword_score"))]
+
+
+def test_a_weight_that_the_user_has_changed_is_still_a_cause(sample: MemoryIndex) -> None:
+    question, target = SEVENTH
+    changed = with_settings(system("recommended"), ["limit.count=7", "fusion.keyword=0"])
+    found = diagnose(question, changed, sample, target)
+    assert found.headline == "Cause: fusion: differs from recommended by fusion.keyword=0"
