@@ -72,10 +72,16 @@ class Answered(Shown):
         return masked_parts(parts, masking_of([self.asked.question]))
 
 
+def fate_text(one: Observed) -> str:
+    """The fate, with its stage where the fate does not name it: `below the floor`, and not `… (floor)`."""
+    named = not one.stage or one.stage in one.fate.split()
+    return one.fate if named else f"{one.fate}; stage: {one.stage}"
+
+
 def observed_text(one: Observed) -> str:
     """An observation in a line: the fate, its stage, and the returned files."""
     returned = ", ".join(one.returned) if one.returned else "nothing"
-    fate = [f"{one.fate} ({one.stage})" if one.stage else one.fate] if one.fate else []
+    fate = [fate_text(one)] if one.fate else []
     return "; ".join([*fate, *([f"returned: {returned}"] if one.returned is not None else [])])
 
 
@@ -138,7 +144,7 @@ class CaseRun(Shown):
         shown = [one for one in self.answers if one.holds == self.holds]
         more = f"; and {len(shown) - 1} more" if len(shown) > 1 else ""
         one = shown[0]
-        fate = f" ({one.observed.fate}{f'; stage: {one.observed.stage}' if one.observed.stage else ''})"
+        fate = f" ({fate_text(one.observed)})"
         return one.description + (fate if one.observed.fate and not one.holds else "") + more
 
     def as_json(self) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def test_the_markdown_says_what_happens_why_and_since_when(run: Run) -> None:
     assert outcome.code == 0
     for text in (
         "# A question in plain words finds nothing",
-        "- Observed: below the floor (floor); returned: nothing.",
+        "- Observed: below the floor; returned: nothing.",
         "score = 0.7 × 0.4988 + 0.3 × 0 = 0.3492",
         "First bad: openclaw-2026.2.13. First good after it: openclaw-2026.7.1.",
         "```yaml\ncase: 1",
