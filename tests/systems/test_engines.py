@@ -84,6 +84,13 @@ def test_three_equal_scores_deviate_where_the_engine_adds_with_rounding() -> Non
     assert scores("haystack-dbsf", equal, {}) == {"a": 0.0, "b": 0.0, "c": 0.0}
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_leg_of_the_smallest_weight_adds_nothing_and_warns_of_nothing() -> None:
+    fusion = replace(ENGINES["qdrant-k2-weighted"].fusion, vector=5e-324, keyword=1.0)
+    fused = {hit.id: hit.score for hit in fuse(fusion, {"a": 0.9, "b": 0.8}, {"b": 7.0})}
+    assert fused == {"a": 0.0, "b": 1 / (1 / 1 + 1)}
+
+
 # By hand
 
 TWO = {"a": 0.9, "b": 0.5}, {"b": 8.0, "c": 2.0, "d": 5.0}

@@ -295,7 +295,8 @@ class QdrantRankSum(Weighted):
 
     def part(self, of: Numbers, leg: str) -> Any:
         weight = self.weight(of, leg)
-        slowed = of[f"{leg}_rank"] / np.where(weight > 0, weight, 1.0) - 1
+        with np.errstate(over="ignore"):  # a rank by the smallest of weights is infinite, and its part 0
+            slowed = of[f"{leg}_rank"] / np.where(weight > 0, weight, 1.0) - 1
         return np.where(weight > 0, reciprocal_rank(slowed, 1.0, of.constant(self.k)), 0.0)
 
 
