@@ -36,7 +36,7 @@ types: $(TEST)
 
 suite: $(TEST)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 4 --dist loadfile \
-		--reruns 1 --max-suite-reruns 5 --rerun-show-tracebacks
+		--reruns 1 --max-suite-reruns 5 --rerun-show-tracebacks --hypothesis-profile same
 
 # Benchmarks of time and memory, which need no data of yours. The first lines of each file in benchmarks/ say what the
 # others need.

@@ -38,6 +38,8 @@ sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 # A busy machine may take its time for an example, and for making one.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# `make test` draws the same examples on every machine. `pytest` alone draws others each time.
+settings.register_profile("same", settings.get_profile("busy"), derandomize=True)
 settings.load_profile("busy")
 
 collect_ignore_glob = ["strangers/*"]
