@@ -72,7 +72,7 @@ class Answered(Shown):
         return masked_parts(parts, masking_of([self.asked.question]))
 
 
-def fate_text(one: Observed) -> str:
+def _fate_text(one: Observed) -> str:
     """The fate, with its stage where the fate does not name it: `below the floor`, and not `… (floor)`."""
     named = not one.stage or one.stage in one.fate.split()
     return one.fate if named else f"{one.fate}; stage: {one.stage}"
@@ -81,7 +81,7 @@ def fate_text(one: Observed) -> str:
 def observed_text(one: Observed) -> str:
     """An observation in a line: the fate, its stage, and the returned files."""
     returned = ", ".join(one.returned) if one.returned else "nothing"
-    fate = [fate_text(one)] if one.fate else []
+    fate = [_fate_text(one)] if one.fate else []
     return "; ".join([*fate, *([f"returned: {returned}"] if one.returned is not None else [])])
 
 
@@ -144,7 +144,7 @@ class CaseRun(Shown):
         shown = [one for one in self.answers if one.holds == self.holds]
         more = f"; and {len(shown) - 1} more" if len(shown) > 1 else ""
         one = shown[0]
-        fate = f" ({fate_text(one.observed)})"
+        fate = f" ({_fate_text(one.observed)})"
         return one.description + (fate if one.observed.fate and not one.holds else "") + more
 
     def as_json(self) -> dict[str, Any]:

@@ -498,9 +498,8 @@ def _is_far_behind(inside: Sequence[Cause], trace: Trace, path: str, files: int)
 
 def _is_unusual(inside: Sequence[Cause]) -> bool:
     """Whether the likeliest stage is a setting of the user, or one that no known system has."""
-    return any(one.repairs for one in inside[:1]) and all(
-        one.own or not one.usual for one in inside[0].repairs
-    )
+    repairs_of_first = inside[0].repairs if inside else ()
+    return bool(repairs_of_first) and all(one.own or not one.usual for one in repairs_of_first)
 
 
 def _of_engine(every: Sequence[Repair], pipeline: Pipeline, index: CachedIndex) -> list[Repair]:

@@ -96,9 +96,8 @@ def _hidden_words(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     found: list[Cause] = []
     readings = [*READINGS, *in_code_page(text, missing), *scanned(text, missing)]
     for one in readings if text and missing else ():
-        if one.meant(text) != text and (
-            back := missing.keys() - missing_words(missing, one.meant(text)).keys()
-        ):
+        back = missing.keys() - missing_words(missing, one.meant(text)).keys()
+        if back:
             found.append(_hidden(runs, index, goal, [one], back))
             yield found[-1]
             asked = {word: parts for word, parts in asked.items() if word not in back}

@@ -9,6 +9,7 @@ from workbench.retrieval.pipeline import search
 from workbench.retrieval.settings import with_settings
 from workbench.systems.catalogue import system
 from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
+from workbench_plugins.rerank import reranker_named, with_reranker
 
 SECOND = "by how much is the cargo bike over its budget", "memory/projects/cargo-bike.md"
 SEVENTH = "what did the replacement disk for heron cost in the end", "memory/2025-11-08.md"
@@ -24,7 +25,7 @@ def test_the_first_cause_is_the_file_that_scores_higher(sample: MemoryIndex, sec
     trace = search(SECOND[0], system("recommended"), sample)
     first, mine = (next(one for one in trace.results if one.chunk.path == path) for path in trace.paths()[:2])
     assert mine.chunk.path == SECOND[1]
-    told = f"{first.chunk.path} scores {first.score:.3g}, and this file {mine.score:.3g}"
+    told = f"{first.chunk.path} scores {first.score:.4g}, and this file {mine.score:.4g}"
     assert second.headline == f"Cause: fusion: {told}"
 
 
@@ -59,3 +60,11 @@ def test_a_weight_that_the_user_has_changed_is_still_a_cause(sample: MemoryIndex
     changed = with_settings(system("recommended"), ["limit.count=7", "fusion.keyword=0"])
     found = diagnose(question, changed, sample, target)
     assert found.headline == "Cause: fusion: differs from recommended by fusion.keyword=0"
+
+
+def test_no_part_of_the_score_is_told_where_a_reranker_orders_the_answer(sample: MemoryIndex) -> None:
+    reranked = with_reranker(system("recommended"), reranker_named("late"))
+    trace = search(SECOND[0], reranked, sample)
+    for path in trace.paths()[1:]:
+        found = diagnose(SECOND[0], reranked, sample, path)
+        assert not [one for one in found.causes if " scores " in one.description]
