@@ -235,7 +235,7 @@ def test_the_answer_has_a_line_five_lines_that_show_it_and_a_step(run: Run, tmp_
     text = f"# No hits\nDify 1.7.2\nQuery: kettle\nExpected: a.md\n{settings}![x](y)\nBM25 in mode AND\n"
     (tmp_path / "r.md").write_text(text, encoding="utf-8")
     verdict, shown, step, _ = run("reproduce", tmp_path / "r.md").out.strip().split("\n\n")
-    assert verdict.startswith("Needs an answer: the report lacks the scores of each search and")
+    assert verdict.startswith("Needs an answer: the report seems to lack the scores of each search and")
     assert len(shown.splitlines()) <= 6
     assert shown.splitlines()[-1] == "2 more lines: --details"
     assert step.startswith("Next, find out, or ask whoever reported it:\n> ")

@@ -263,6 +263,26 @@ def test_what_may_be_the_question_is_offered_as_an_option(run: Run, tmp_path: Pa
     assert "Was one of these" not in run("reproduce", str(file), "--question", "coding blocs").out
 
 
+BARE = [
+    ("I searched for ferry timetable and got nothing.", "ferry timetable"),
+    ("When I ask my agent about the blue kayak it returns other notes.", "blue kayak"),
+    ("2. Type Okonkwo", "Okonkwo"),
+    ("Looking up settings.py with the CLI fails.", "settings.py"),
+    ("No hits for the term piñata, although it is there.", "piñata"),
+    ("I searched for something else and got nothing.", ""),
+    ("I searched for notes with a date.", ""),
+    ("The search is slow.", ""),
+    ("I searched for all the words that anybody could ever think of, one by one.", ""),
+]
+
+
+@pytest.mark.parametrize(("line", "said"), BARE)
+def test_words_without_marks_are_offered_and_not_read(line: str, said: str) -> None:
+    report = read_report(f"# Odd results\n{line}\n")
+    assert [one.value for one in report.offered] == [said] * bool(said)
+    assert report.of("question") == []
+
+
 def test_two_sentences_below_a_heading_are_no_question() -> None:
     text = "# Retrieval\n## Question\nNothing sets the breadth. Is the right item among the candidates?\n"
     assert read_report(text).of("question") == []

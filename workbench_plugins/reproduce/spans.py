@@ -32,6 +32,22 @@ BETWEEN, LEADS = (frozenset(WORDS[one].split()) for one in ("between_asks", "lea
 """The words that may stand between a verb and what was asked, and those that lead to it over other words."""
 
 
+def _bare() -> str:
+    """The expression for words without marks behind a verb: six at most, up to what ends them."""
+    said: dict[str, str] = WORDS["bare"]
+    skipped, no_question, ends = ("|".join(said[one].split()) for one in ("skipped", "no_question", "ends"))
+    signs = r"\s,;:!?()\[\]{}\"“”„«»「」`"
+    word = rf"[^{signs}]*[^{signs}.]"  # a dot stands inside, as in settings.py
+    return (
+        rf"\b(?:{said['verbs']})\s+(?:(?:{skipped})\s+)*+(?!(?:{no_question})\b)"
+        rf"((?:{word}\s+){{0,5}}?{word})"
+        rf"(?=[.,;:!?()]*(?:\s*$|[.,;:!?]\s|\s+[(\[–—-]|\s+(?:{ends})\b))"
+    )
+
+
+BARE = _bare()
+
+
 @dataclass(frozen=True)
 class Span:
     """What may be a question: its line, its place in it, its words, and the signs for and against it."""
@@ -141,9 +157,10 @@ def _quoted(line: Line, above: Line) -> Iterator[Said]:
 
 
 def _said_plainly(line: Line) -> Iterator[Said]:
-    """A question without marks behind a colon or the word *like*."""
-    for one in pattern(WORDS["said"]).finditer(line.text):
-        yield line, *one.span(1), one[1], {"label"}
+    """Words without marks: a question behind a colon or the word *like*, and what stands behind a verb."""
+    for words, sign in ((WORDS["said"], "label"), (BARE, "bare")):
+        for one in pattern(words).finditer(line.text):
+            yield line, *one.span(1), one[1], {sign}
 
 
 def _asks(before: str) -> set[str]:

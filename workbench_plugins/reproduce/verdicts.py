@@ -157,12 +157,12 @@ def needs(report: Report, said: str = "") -> Verdict:
     here = f"{report.system.why}." if report.system.why else ""
     why = (here,) if here and report.value("release") else ()
     return Verdict(
-        NEEDS, f"{HEADLINES[NEEDS]}: the report lacks {names}.", report, why, tuple(missing.values())
+        NEEDS, f"{HEADLINES[NEEDS]}: the report seems to lack {names}.", report, why, tuple(missing.values())
     )
 
 
 def _missing(report: Report) -> Iterator[tuple[str, str]]:
-    """The facts that a report lacks, each with the question that asks for it."""
+    """The facts that were not read in a report, each with the question that asks for it."""
     asked, release = report.of("question"), report.value("release")
     if not asked:
         image = next((one.line for one in report.of("image")), 0)
