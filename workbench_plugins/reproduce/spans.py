@@ -26,6 +26,7 @@ SENTENCES = re.compile(r"[.!?。！？]\s+\S|[。！？]\S")
 """Where a second sentence begins."""
 ITEMS, ITEM = ("-", "*", "+", "•"), re.compile(r"\W*(?:[\w ]{1,30}[:：]\W*)?")
 """What begins an item of a list, and what may stand before a quotation that is one."""
+REMARK = re.compile(r"\([^()]*\)")
 WORD, GAP, SENTENCE_END = re.compile(r"[ei]\.g?\.?e?\.?(?!\w)|[\w’']+"), " \t:,*_()/-", re.compile(r"[.!?。]")
 """A word before a quotation, the signs that may stand between two of them, and what ends a sentence."""
 BETWEEN, LEADS = (frozenset(WORDS[one].split()) for one in ("between_asks", "leads"))
@@ -128,20 +129,33 @@ def _in_tables(lines: Sequence[Line]) -> Iterator[Said]:
     for table in tables(lines):
         for column in (nth for nth, head in enumerate(table.header) if section.fullmatch(head)):
             for number_, row in table.rows:
-                if number(row[column]) is None:
-                    yield by_number[number_], 0, len(by_number[number_].text), row[column], {"label"}
+                line = by_number[number_]
+                for said in () if number(row[column]) is not None else _of_cell(row[column]):
+                    yield line, 0, len(line.text), said, {"label"}
+
+
+def _of_cell(cell: str) -> Sequence[str]:
+    """The quotations of a cell that has no other words, remarks in brackets apart, or else the cell."""
+    found = _quotations(cell)
+    rest = REMARK.sub("", cell)
+    for one, _ in found:
+        rest = rest.replace(one[0], "")
+    alone = found and not any(one.isalnum() for one in rest)
+    return [one[one.lastindex or 0] for one, _ in found] if alone else [cell]
+
+
+def _quotations(text: str) -> list[tuple[re.Match[str], str]]:
+    """The quotations of a text by their places, each with its kind; the last group has the words."""
+    found = ((one, kind) for kind, said in WORDS["quoted"].items() for one in re.finditer(said, text))
+    return sorted(found, key=lambda one: (one[0].span(), one[1]))
 
 
 def _quoted(line: Line, above: Line) -> Iterator[Said]:
     """The quotations of a line, in any marks, with the signs of what stands before and after each."""
-    found = sorted(
-        (one.start(), one.end(), one[one.lastindex or 0], kind)
-        for kind, text in WORDS["quoted"].items()
-        for one in re.finditer(text, line.text)
-    )
     goes_on = not line.code and not above.code and above.number + 1 == line.number
     lead, end = f"{above.text} " if goes_on else "", 0
-    for first, last, said, kind in found:
+    for quotation, kind in _quotations(line.text):
+        (first, last), said = quotation.span(), quotation[quotation.lastindex or 0]
         begins = not line.text[:first].strip(MARKS)
         between = line.text[end if end <= first else 0 : first]
         whole = (lead + line.text[:first])[-LONGEST_BEFORE:]
@@ -200,12 +214,14 @@ def _clean(text: str) -> str:
     """A question without its marks; empty for what is none, such as a placeholder or a key of JSON."""
     text = re.sub(r"^[-*+•]\s+", "", text.strip())
     cleaned = text.strip(MARKS + ".,;")
+    setting = (pattern(rf"{name}\W{{1,3}}\d[\d.]*") for name in WORDS["settings"].values())
     said = {one.lower() for one in unicode_words(cleaned)}
     if (
         len(cleaned) < 2
         or form("no_question").search(cleaned)
         or (said and said <= STOP_WORDS)
         or PATH.fullmatch(cleaned)
+        or any(one.fullmatch(cleaned) for one in setting)
     ):
         return ""
     try:
