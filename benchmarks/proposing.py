@@ -19,6 +19,7 @@ import yaml
 from numpy.typing import NDArray
 
 from benchmarks.reports import corpus, once
+from benchmarks.reports import told as told_later
 from workbench_plugins.reproduce.pasted import lines_of
 from workbench_plugins.reproduce.questions import CERTAIN, OFFERED
 from workbench_plugins.reproduce.report_patterns import WORDS
@@ -48,7 +49,7 @@ def examples(folder: Path | None) -> list[Example]:
         for name, one in forms.items()
         if "question" in one
     ]
-    for reports, weight in ((corpus(), KEPT), (once(folder) if folder else [], 1.0)):
+    for reports, weight in ((corpus() + told_later(), KEPT), (once(folder) if folder else [], 1.0)):
         for one in reports:
             asked = {*one.facts["question"], *one.facts["question that works"]}
             told.append(Example(one.project, spans_of(lines_of(one.text)), asked, True, weight))

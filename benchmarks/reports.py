@@ -3,7 +3,8 @@
 The corpus has public reports told in our words, in the form in which people write them, each with its facts,
 the cause that the maintainers named, and the class of a right answer. It is split by project: the rules were
 made with one part before the eyes, the other was told before it was read for the first time. `--all` prints a
-line for each report. `--texts FOLDER` reads those of `reports_once.yaml`, whose texts are not kept here.
+line for each report. `--told` reads those of `reports_told.yaml`, and `--texts FOLDER` those of
+`reports_once.yaml`, whose texts are not kept here.
 
 A verdict is right if it is one of those that its class allows. It is false if it claims what is not so:
 *Reproduced* without the true question or cause, a stand-in of another mechanism than the true one, or *Not a
@@ -31,7 +32,7 @@ CORPUS = Path(__file__).with_name("reports.yaml")
 TOLD = Path(__file__).parent.parent / "tests" / "reproduce" / "reports.yaml"
 """Reports that the tests have too; the corpus has their labels."""
 
-ONCE = Path(__file__).with_name("reports_once.yaml")
+ONCE, LATER = (Path(__file__).with_name(name) for name in ("reports_once.yaml", "reports_told.yaml"))
 
 RIGHT = {
     "ranking": ("reproduced", "stand-in"),
@@ -65,10 +66,10 @@ class Labelled:
 
 def corpus() -> list[Labelled]:
     """The labelled reports."""
-    told: dict[str, Any] = yaml.safe_load(TOLD.read_text(encoding="utf-8"))
+    texts: dict[str, Any] = yaml.safe_load(TOLD.read_text(encoding="utf-8"))
     labels: dict[str, Any] = yaml.safe_load(CORPUS.read_text(encoding="utf-8"))
     reports = [
-        _labelled(name, one, one.get("text") or told[name]["text"], one.get("held_out", False))
+        _labelled(name, one, one.get("text") or texts[name]["text"], one.get("held_out", False))
         for name, one in labels.items()
     ]
     both = {one.project for one in reports if one.held_out} & {
@@ -88,6 +89,12 @@ def once(folder: Path) -> list[Labelled]:
         for name, file in files.items()
         if file.exists()
     ]
+
+
+def told() -> list[Labelled]:
+    """The reports that were told later, in the form of other threads."""
+    labels: dict[str, Any] = yaml.safe_load(LATER.read_text(encoding="utf-8"))
+    return [_labelled(name, one, one["text"], not one.get("open")) for name, one in labels.items()]
 
 
 def _labelled(name: str, one: dict[str, Any], text: str, held_out: bool) -> Labelled:
@@ -168,7 +175,8 @@ def _clicks(report: Labelled, verdict: Verdict) -> int:
 def main() -> None:
     """Prints the figures of both halves, and with --all a line for each report."""
     texts = sys.argv[sys.argv.index("--texts") + 1 :][:1] if "--texts" in sys.argv else []
-    reports = once(Path(texts[0])) if texts else corpus()
+    kept = told if "--told" in sys.argv else corpus
+    reports = once(Path(texts[0])) if texts else kept()
     verdicts, seconds = [], []
     for one in reports:
         began = time.monotonic()

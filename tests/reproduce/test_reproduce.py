@@ -263,6 +263,16 @@ def test_what_may_be_the_question_is_offered_as_an_option(run: Run, tmp_path: Pa
     assert "Was one of these" not in run("reproduce", str(file), "--question", "coding blocs").out
 
 
+def test_a_question_asked_with_two_settings_does_not_contradict_itself() -> None:
+    call = 'memctl find query="router backup" n=5'
+    text = (
+        f"# find\nmin_score is 0.6.\n{call}\n# 0 results\n{call} min_score=0.3\n# it returns score: 0.5312\n"
+    )
+    verdict = verdict_of(read_report(text))
+    assert verdict.kind == "stand-in"
+    assert "below the floor of 0.6 (line 2)" in verdict.sentence
+
+
 BARE = [
     ("I searched for ferry timetable and got nothing.", "ferry timetable"),
     ("When I ask my agent about the blue kayak it returns other notes.", "blue kayak"),
@@ -406,6 +416,14 @@ ORDERS = "| note | RRF | weighted |\n|---|---|---|\n| a | 1/61 = 0.0164 | 0.5 |\
             "stand-in",
             "the first hit of one list",
         ),
+        (
+            "# No results\nmin_score is 0.6. With min_score=0.3 it is there, with score: 0.5312",
+            "stand-in",
+            "below the floor of 0.6",
+        ),
+        ("# No results\nmin_score is 0.6. With min_score=0.3 it is there, with score: 0.7", "needs", ""),
+        ("# No results\nThe floor is 0.6, and another note has score: 0.5312", "needs", ""),
+        ("# No results\nWith min_score 0.7 or 0.6 nothing comes. score: 0.5312", "needs", ""),
         (
             "# It scores badly\nscore 0.016393 for the exact note",
             "stand-in",

@@ -63,7 +63,8 @@ def checks_of(report: Report) -> list[Check]:
     """What can be computed again of a report, what decides first."""
     made = [*_lists(report), *_conversions(report), *_same_order(report), *_kept_order(report)]
     sums = list(_sums(report))
-    return [*made, *_first_ranks(report), *sums, *([] if sums else _scores(report))]
+    made += [*_two_floors(report), *_first_ranks(report)]
+    return [*made, *sums, *([] if sums else _scores(report))]
 
 
 # Arithmetic
@@ -282,6 +283,24 @@ def _kept_order(report: Report) -> Iterator[Check]:
 
 def _of_ranks(fusion: Fusion) -> bool:
     return all(one.endswith("_rank") for one in fusion.reads())
+
+
+def _two_floors(report: Report) -> Iterator[Check]:
+    """A score that is printed under a lower floor, and that is below another floor of the report."""
+    floor = pattern(rf"{WORDS['settings']['min_score']}{WORDS['between']}(0|0?\.\d+)(?![\w.]*\d)")
+    floors = [(one.number, float(found)) for one in report.lines for found in floor.findall(one.text)]
+    printed_scores = ((one.number, found) for one in report.lines for found in PRINTED.findall(one.text))
+    for line, score in printed_scores if report.symptom == "missing" else ():
+        lower = next((value for number, value in reversed(floors) if number <= line), None)
+        higher = next(((number, value) for number, value in floors if value > float(score)), None)
+        if lower is not None and higher and lower <= float(score):
+            yield Check(
+                f"line {line} prints the score {score}, which a floor of {lower:g} lets through. It is below "
+                f"the floor of {higher[1]:g} (line {higher[0]}), which drops it. "
+                "The program itself was not run.",
+                "stand-in",
+            )
+            return
 
 
 def _first_ranks(report: Report) -> Iterator[Check]:

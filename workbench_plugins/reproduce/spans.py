@@ -7,6 +7,7 @@ which `benchmarks.proposing` fits to labelled reports. Their sum says how sure a
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -26,6 +27,8 @@ SENTENCES = re.compile(r"[.!?。！？]\s+\S|[。！？]\S")
 """Where a second sentence begins."""
 ITEMS, ITEM = ("-", "*", "+", "•"), re.compile(r"\W*(?:[\w ]{1,30}[:：]\W*)?")
 """What begins an item of a list, and what may stand before a quotation that is one."""
+OUTCOMES: Sequence[str] = [*WORDS["outcome"].values(), *WORDS["happened"].values()]
+PLAIN_BLOCKS = ("", "text", "txt", "plain", "plaintext")
 REMARK = re.compile(r"\([^()]*\)")
 WORD, GAP, SENTENCE_END = re.compile(r"[ei]\.g?\.?e?\.?(?!\w)|[\w’']+"), " \t:,*_()/-", re.compile(r"[.!?。]")
 """A word before a quotation, the signs that may stand between two of them, and what ends a sentence."""
@@ -94,6 +97,7 @@ def spans_of(lines: Sequence[Line]) -> list[Span]:
 def _said(lines: Sequence[Line]) -> Iterator[Said]:
     yield from _labelled(lines)
     yield from _in_tables(lines)
+    yield from _in_blocks(lines)
     listed = False
     for above, one in pairwise((lines[0], *lines)):
         is_item = one.text.startswith(ITEMS)
@@ -101,6 +105,8 @@ def _said(lines: Sequence[Line]) -> Iterator[Said]:
             yield said
             if listed and is_item and ITEM.fullmatch(one.text[: said[1]]):
                 yield (*said[:4], {"listed"})
+        for found in pattern(WORDS["address"]).finditer(one.text):
+            yield one, *found.span(1), found[1], {"argument"}
         if not one.code and not one.title:
             yield from _said_plainly(one)
         if not is_item:
@@ -134,6 +140,15 @@ def _in_tables(lines: Sequence[Line]) -> Iterator[Said]:
                     yield line, 0, len(line.text), said, {"label"}
 
 
+def _in_blocks(lines: Sequence[Line]) -> Iterator[Said]:
+    """The only line of a block of no language, where the line above it ends with a verb and a colon."""
+    sizes = Counter(one.block for one in lines)
+    for above, one in pairwise(lines):
+        alone = one.code and sizes[one.block] == 1 and one.info in PLAIN_BLOCKS
+        if alone and not above.code and above.text.endswith((":", "：")) and _asks(above.text[-BEFORE:]):
+            yield one, 0, len(one.text), one.text, {"verb", "code"}
+
+
 def _of_cell(cell: str) -> Sequence[str]:
     """The quotations of a cell that has no other words, remarks in brackets apart, or else the cell."""
     found = _quotations(cell)
@@ -157,14 +172,16 @@ def _quoted(line: Line, above: Line) -> Iterator[Said]:
     for quotation, kind in _quotations(line.text):
         (first, last), said = quotation.span(), quotation[quotation.lastindex or 0]
         begins = not line.text[:first].strip(MARKS)
+        if kind == "emphasis" and (begins or any(pattern(one).search(said) for one in OUTCOMES)):
+            continue  # a label or a heading, or what came of a question
         between = line.text[end if end <= first else 0 : first]
         whole = (lead + line.text[:first])[-LONGEST_BEFORE:]
         code = line.code or line.text.count("`", 0, first) % 2 == 1
         signs = {name for name, said_ in WORDS["before"].items() if pattern(f"(?:{said_})$").search(whole)}
-        signs |= {name for name, said_ in WORDS["after"].items() if pattern(said_).match(line.text[last:])}
+        signs |= _after(line, last)
         signs |= _asks((lead + between if begins else between)[-BEFORE:])
         end = max(end, last)
-        signs.add("code" if kind == "code" else "marks")
+        signs.add(kind if kind in ("code", "emphasis") else "marks")
         if code or kind == "code" or said.count(" ") < 2:
             signs.discard("answered")  # a command returns something, too
         yield line, first, last, said, signs
@@ -172,9 +189,16 @@ def _quoted(line: Line, above: Line) -> Iterator[Said]:
 
 def _said_plainly(line: Line) -> Iterator[Said]:
     """Words without marks: a question behind a colon or the word *like*, and what stands behind a verb."""
-    for words, sign in ((WORDS["said"], "label"), (BARE, "bare")):
-        for one in pattern(words).finditer(line.text):
-            yield line, *one.span(1), one[1], {sign}
+    for one in pattern(WORDS["said"]).finditer(line.text):
+        yield line, *one.span(1), one[1], {"label"}
+    for one in pattern(BARE).finditer(line.text):
+        is_name = all(word[0].isupper() or any(map(str.isdigit, word)) for word in one[1].split())
+        yield line, *one.span(1), one[1], {"bare", *(_after(line, one.end(1)) if is_name else ())}
+
+
+def _after(line: Line, end: int) -> set[str]:
+    """The signs of what stands right behind a place of a line."""
+    return {name for name, said in WORDS["after"].items() if pattern(said).match(line.text[end:])}
 
 
 def _asks(before: str) -> set[str]:

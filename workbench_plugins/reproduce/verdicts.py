@@ -62,6 +62,9 @@ NEUTRAL: list[str] = WORDS["memories"]["neutral"]
 TOLD_IN_TITLES = ("symptom", "mechanism", "outside")
 """The kinds of facts that make a heading the title of a report."""
 
+OPTION = re.compile(r"--[\w-]+(?:[ =][\w.]+)?|\w+=[\w.]+")
+"""An option of a command, or an argument of a call."""
+
 DISTANCES = re.compile(r"\bdistances?\b", re.IGNORECASE)
 """Where more results bring nearer ones, an exact search says whether the index is what misses them."""
 
@@ -142,9 +145,10 @@ def another(report: Report) -> str:
 
 
 def _asked_as(report: Report, one: Fact) -> str:
-    """The line up to the end of a question: the command, and what stands before it."""
-    begun = report.text.rfind("\n", 0, one.start) + 1
-    return re.sub(r"^[\s>*+-]*(?:\d+[.)])?\s*", "", report.text[begun : one.end])
+    """The line up to the end of a question, with the options behind it."""
+    begun, end = report.text.rfind("\n", 0, one.start) + 1, report.text.find("\n", one.end)
+    options = OPTION.findall(report.text[one.end : end if end > 0 else None])
+    return " ".join([re.sub(r"^[\s>*+-]*(?:\d+[.)])?\s*", "", report.text[begun : one.end]), *options])
 
 
 def needs(report: Report, said: str = "") -> Verdict:
