@@ -272,6 +272,8 @@ def test_a_difference_that_the_correction_takes_away_says_so() -> None:
     assert str(twice).startswith(
         "no significant difference (57 questions, after 2 comparisons): better on 6, worse on 0"
     )
+    assert str(twice).endswith("points for this comparison alone")
+    assert not str(once).endswith("alone")
 
 
 # bad input

@@ -59,7 +59,8 @@ class Paired(Shown):
             questions = counted(self.n, "question") + self._units_text()
             after = f", after {self.comparisons} comparisons" if self.p < LEVEL <= self.p_holm else ""
             sentence = f"no significant difference ({questions}{after}): {better}, {worse}"
-            return sentence + self._interval_sentence()
+            alone = " for this comparison alone" if after and self.interval else ""
+            return sentence + self._interval_sentence() + alone
         first, second = (better, worse) if self.difference > 0 else (worse, better)
         questions = f" questions{self._units_text()}" if self._units_text() else ""
         return f"{first} of {self.n}{questions}, {second}{self._interval_sentence()}"

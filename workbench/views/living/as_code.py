@@ -24,4 +24,7 @@ def pipeline_code(pipeline: Pipeline, name: str = "pipeline") -> list[str]:
     """Lines of code that get `pipeline`: by its name if it is registered, else from the evaluations."""
     if SYSTEMS.get(pipeline.name) == pipeline:
         return [f"{name} = wb.system({pipeline.name!r})"]
-    return [f"{name} = next(one.pipeline for one in evaluations if one.pipeline.name == {pipeline.name!r})"]
+    return [
+        "# `evaluations` are those that the widget was given.",
+        f"{name} = next(one.pipeline for one in evaluations if one.pipeline.name == {pipeline.name!r})",
+    ]
