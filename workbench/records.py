@@ -333,7 +333,7 @@ class Compared:
         if isinstance(value, str) or isinstance(limit, str):
             return f"{self.measure} {self.shown} is {'one' if self.reached else 'none'} of {limit}"
         if math.isnan(value):
-            return f"{self.measure} is absent"
+            return f"{self.measure} has no value (NaN)"
         if self.at_most:
             return f"{self.measure} {self.shown} {'≤' if self.reached else '>'} {limit:g}"
         return f"{self.measure} {self.shown} {'≥' if self.reached else '<'} {apart(value, limit)[1]}"

@@ -48,8 +48,8 @@ def reach(pipeline: Pipeline, leg: str) -> Reach | None:
     ]
     if not found:
         return None
-    best = max(found, key=lambda trace: trace.columns[_ranked_by(pipeline)][0])
     column = _ranked_by(pipeline)
+    best = max(found, key=lambda trace: np.nan_to_num(trace.columns[column][0], nan=-np.inf))
     (writer,) = [one for one in pipeline.stages if isinstance(one, ColumnStage) and column in one.writes()]
     formula = writer.in_row(best.columns, 0)
     return Reach(leg, float(best.columns[column][0]), pipeline.floor, formula)
@@ -107,9 +107,11 @@ def _ranked_by(pipeline: Pipeline) -> str:
 
 
 def _scored(pipeline: Pipeline, trial: Trial) -> Trace | None:
-    """The trace of the trial after its score is computed; None where numbers are not enough."""
+    """The trace of the trial with its score; None where numbers are not enough, or are not ordered."""
     slots = [stage.slot for stage in pipeline.stages]
-    first, last = slots.index("candidates") + 1, slots.index("order")
+    if not {"candidates", Order.slot} <= set(slots):
+        return None
+    first, last = slots.index("candidates") + 1, slots.index(Order.slot)
     try:
         return run(_before_scores(pipeline, trial), Assumed(pipeline.limit), first, last)
     except (NotAssumedError, KeyError):

@@ -65,12 +65,14 @@ class Numbers(ABC):
 
 @dataclass(frozen=True)
 class Columns(Numbers):
-    """The columns of a trace, whole: `of["score"]` is a float64 array with NaN for absent."""
+    """The columns of a trace, whole: `of["score"]` is a float64 array with NaN for absent, and read-only."""
 
     values: Mapping[str, Floats]
 
     def __getitem__(self, name: str) -> Floats:
-        return self.values[name]
+        column = self.values[name].view()
+        column.flags.writeable = False  # a formula that changed it would change what other stages read
+        return column
 
     def constant(self, value: float) -> float:
         return value
@@ -259,7 +261,10 @@ class ColumnStage(PlainStage):
         shape = next(iter(columns.values())).shape if columns else (0,)
         if 0 in shape:
             return np.empty(shape)
-        column = np.asarray(self.formula(read(columns)), float)
+        made = self.formula(read(columns))
+        if made is None:  # which NumPy takes for NaN
+            raise TypeError("the formula returns None")
+        column = np.asarray(made, float)
         if column.shape != shape:
             column = np.broadcast_to(column, shape)
         if self.present is None:

@@ -325,8 +325,8 @@ def _verdict(
             return Verdict(chunk, Fate.FILTERED, None, leg_ranks)
         matched = any(leg_rank.rank is not None for leg_rank in leg_ranks)
         return Verdict(chunk, Fate.BEYOND_POOL if matched else Fate.NO_MATCH, None, leg_ranks)
-    candidate = trace.candidate(int(found[0]))
-    return Verdict(chunk, candidate.fate, candidate, leg_ranks, evidence)
+    candidate = trace.candidate(int(found[0]))  # its chunk is the trace's: a recorded one is a whole file
+    return Verdict(candidate.chunk, candidate.fate, candidate, leg_ranks, evidence)
 
 
 def _best_first(verdict: Verdict) -> tuple[int, float, int, str]:

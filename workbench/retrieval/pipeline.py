@@ -18,6 +18,7 @@ from workbench.retrieval.columns import flow
 from workbench.retrieval.cutoff import AddedFloor, Limit, MinScore, Order, with_left_out
 from workbench.retrieval.index_adapters import check_open, memoized
 from workbench.retrieval.legs import LegStage, VectorLeg
+from workbench.retrieval.own_stages import run_stage, told_of
 from workbench.retrieval.picture import Mark, picture
 from workbench.retrieval.query import BLANKS
 from workbench.tables import WIDTH, Part, Table, json_rows
@@ -35,14 +36,15 @@ class _Wires(NamedTuple):
 
 
 def _wires(stage: Stage) -> _Wires:
-    return _Wires(
-        stage.slot,
-        tuple(stage.reads()),
-        tuple(stage.may_read()),
-        tuple(stage.writes()),
-        stage.name if isinstance(stage, LegStage) else None,
-        isinstance(stage, Order),
-    )
+    with told_of(stage):
+        return _Wires(
+            stage.slot,
+            tuple(stage.reads()),
+            tuple(stage.may_read()),
+            tuple(stage.writes()),
+            stage.name if isinstance(stage, LegStage) else None,
+            isinstance(stage, Order),
+        )
 
 
 @lru_cache(maxsize=4096)
@@ -54,14 +56,19 @@ def _check(name: str, stages: tuple[_Wires, ...]) -> None:
     _check_slots(name, stages)
     _check_columns(name, stages)
     if any(stage.orders for stage in stages):
+        if any(one.leg for one in stages) and not any(one.slot == "candidates" for one in stages):
+            raise InputError(
+                f"Pipeline {name!r} orders candidates, and no stage makes what its legs bring candidates.",
+                "Put Union() of workbench.retrieval.legs behind the legs.",
+            )
         used = _used(stages)
         for stage in stages:
             if stage.leg is not None and not used.intersection(stage.writes):
                 raise InputError(
                     f"Pipeline {name!r}: the leg {stage.leg!r} is asked, but nothing that ranks or drops "
                     "candidates depends on what it brings.",
-                    f"Give it a weight in the fusion, for example more=(({stage.leg!r}, 0.3),), "
-                    "or leave it out.",
+                    f"Give it a weight in the fusion, for example more=(({stage.leg!r}, 0.3),), let the "
+                    "stage that writes what the order reads use it, or leave it out.",
                 )
 
 
@@ -355,7 +362,7 @@ def run(trace: Trace, context: Context, first: int = 0, last: int | None = None)
     """
     moments = list(trace.moments[:first])
     for stage in trace.stages[first:last]:
-        trace = with_left_out(stage.run(trace, context), trace.order, stage)
+        trace = with_left_out(run_stage(stage, trace, context), trace.order, stage)
         moments.append(Moment(trace.columns, trace.dropped, trace.order))
     return trace.with_changes(moments=tuple(moments))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -43,7 +44,7 @@ class Recorder(LegStage, slot="results", name="engine", number="score"):
         found: dict[str, float] = {}
         try:
             for id_, score in answered(self.engine, trace.question, self.search):
-                found.setdefault(str(id_), float(score))
+                found.setdefault(str(id_), _number(float(score), id_))
         except (TypeError, ValueError) as error:
             problem = f"{self.engine} does not return (id, score) pairs: {error}."
             raise InputError(problem, "docs/measuring.md shows two examples.") from error
@@ -62,6 +63,13 @@ class Recorder(LegStage, slot="results", name="engine", number="score"):
     def every(self, trace: Trace, context: Context) -> Hits:
         """What the engine returned: nothing is known of its other matches."""
         return trace.legs[self.name].hits
+
+
+def _number(score: float, id_: object) -> float:
+    """The score of a document. Raises ValueError for NaN, which has no place in an order."""
+    if math.isnan(score):
+        raise ValueError(f"the score of {id_} is NaN")
+    return score
 
 
 def run_of(pipeline: Pipeline, questions: Mapping[str, str], index: Index) -> Run:
