@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -34,7 +34,8 @@ class Asked:
     """A question, the pipeline and the index that it is asked of, and what is wanted of the answer.
 
     `outcome` says in words what `works` means, and `wanted` names the file, if one is. With `deep`, the
-    memory may be embedded again.
+    memory may be embedded again. `near` are texts of the wanted file, and its path: their words are tried in
+    place of those that no note has, and their dates in place of a relative day.
     """
 
     question: str
@@ -44,6 +45,7 @@ class Asked:
     outcome: str = "brings the answer that is wanted"
     deep: bool = False
     wanted: str = ""
+    near: Sequence[str] = ()
 
     @cached_property
     def texts(self) -> list[str]:

@@ -419,7 +419,7 @@ def _page(
     runs: Reruns, goal: Goal, prices: Prices, index: CachedIndex, given: Index, trials: Trials
 ) -> Diagnosis:
     """The diagnosis; `given` is the index without adapters, whose notes can be cut anew."""
-    pipeline = runs.pipeline
+    pipeline, asked = runs.pipeline, _asked(runs, index, goal)
     chunks = tried(runs, goal, prices, given, trials.file) if trials.rechunk else None
     outside = [] if goal.aim is Aim.OUT else list(causes_outside(runs, index, goal))
     sure = [one for one in outside if one.verified or one.certain]
@@ -427,7 +427,7 @@ def _page(
     if not any(one.verified for one in outside):
         of_note = list(causes_in_note(runs, index, goal))
         mended = [one for one in of_note if one.verified or one.certain]
-        outside = [*mended, *of_question(causes_of_form, runs, index, goal), *outside]
+        outside = [*mended, *of_question(causes_of_form, asked), *outside]
     every = _of_engine([*repairs(pipeline), *values_of_own_legs(runs, goal)], pipeline, index)
     refuted = [one for one in outside if one.refuted and not one.certain]
     outside = [one for one in outside if one not in refuted]
@@ -435,14 +435,14 @@ def _page(
     inside = [one for one in causes_inside(every, runs, goal, prices, index) if one.where not in known]
     inside = [*outscored(runs, goal, inside), *inside]
     offered = [*every, *without_stop_words(pipeline)]
-    of_words = [] if outside else of_question(causes_of_words, runs, index, goal)
+    of_words = [] if outside else of_question(causes_of_words, asked)
     if not outside and not of_words and not inside:
-        of_words = of_question(other_words, runs, index, goal)
+        of_words = of_question(other_words, asked)
     elif not outside and not of_words:
-        lacking = [] if is_yours(inside[0]) else of_question(lacks_words, runs, index, goal)
+        lacking = [] if is_yours(inside[0]) else of_question(lacks_words, asked)
         if _is_far_behind(inside, runs.base, goal.path, len(index.paths())):
             of_words = lacking
-        too = [f"no note has “{one}”" for one in of_question(unknown_name, runs, index, goal)]
+        too = [f"no note has “{one}”" for one in of_question(unknown_name, asked)]
         for one in [] if of_words else too or [cause.description for cause in lacking]:
             inside[0] = replace(inside[0], description=f"{inside[0].description}; and {one}")
     in_chunk = [] if outside or of_words else cause_in_chunk(runs, index, goal)
@@ -515,15 +515,18 @@ def _of_engine(every: Sequence[Repair], pipeline: Pipeline, index: CachedIndex) 
 Found = TypeVar("Found")
 
 
-def of_question(
-    causes: Callable[[Asked, Sequence[str]], list[Found]], runs: Reruns, index: CachedIndex, goal: Goal
-) -> list[Found]:
-    """What is wrong with the question itself, if the file is in the index and is wanted in the answer."""
+def _asked(runs: Reruns, index: CachedIndex, goal: Goal) -> Asked | None:
+    """The question to examine; None if the file is not in the index, or not wanted in the answer."""
     rows = index.rows_of(goal.path)
     if goal.aim is Aim.OUT or not rows.size or not isinstance(innermost(index), MemoryIndex):
-        return []
-    asked = Asked(runs.question, runs.pipeline, index, goal.reached, deep=True, wanted=goal.path)
-    return causes(asked, [*(one.text for one in index.chunks(rows[:FEW_CHUNKS])), goal.path])
+        return None
+    near = [*(one.text for one in index.chunks(rows[:FEW_CHUNKS])), goal.path]
+    return Asked(runs.question, runs.pipeline, index, goal.reached, deep=True, wanted=goal.path, near=near)
+
+
+def of_question(causes: Callable[[Asked], list[Found]], asked: Asked | None) -> list[Found]:
+    """What is wrong with the question itself, where it is to be examined."""
+    return [] if asked is None else causes(asked)
 
 
 def _shown(few: Sequence[Fix], of_chunks: Sequence[Fix]) -> Sequence[Fix]:

@@ -72,31 +72,27 @@ SPEAKER = re.compile(
 )
 
 
-def question_causes(asked: Asked, near: Sequence[str] = ()) -> list[Cause]:
-    """What is wrong with the question, the surest first; empty for a question like the notes.
-
-    `near` are texts of the wanted file, and its path: their words are tried in place of those that no note
-    has, and their dates in place of a relative day.
-    """
-    return causes_of_form(asked, near) or causes_of_words(asked, near) or other_words(asked, near)
+def question_causes(asked: Asked) -> list[Cause]:
+    """What is wrong with the question, the surest first; empty for a question like the notes."""
+    return causes_of_form(asked) or causes_of_words(asked) or other_words(asked)
 
 
-def causes_of_form(asked: Asked, near: Sequence[str]) -> list[Cause]:
+def causes_of_form(asked: Asked) -> list[Cause]:
     """What the form of the question says by itself, the surest first."""
-    found = [*_hidden(asked), *_date(asked), *misread_terms(asked), *syntax_causes(asked, near)]
-    found = found or [*short_form_causes(asked, near)] or [*written_otherwise(asked, near)]
+    found = [*_hidden(asked), *_date(asked), *misread_terms(asked), *syntax_causes(asked)]
+    found = found or [*short_form_causes(asked)] or [*written_otherwise(asked)]
     found = found or [*_disguised(asked)] or [*_language(asked)]
     return sorted(found, key=lambda one: not one.verified)
 
 
-def causes_of_words(asked: Asked, near: Sequence[str]) -> list[Cause]:
+def causes_of_words(asked: Asked) -> list[Cause]:
     """Words for which the notes have others, found by trying; most questions have some without any fault."""
-    return sorted([*_words(asked, near)] or [*_misspelt(asked)], key=lambda one: not one.verified)
+    return sorted([*_words(asked)] or [*_misspelt(asked)], key=lambda one: not one.verified)
 
 
-def other_words(asked: Asked, near: Sequence[str]) -> list[Cause]:
+def other_words(asked: Asked) -> list[Cause]:
     """Words and parts of the question without which it works, where no stage is at fault."""
-    return [*_inflected(asked)] or [*_several(asked)] or [*_called_otherwise(asked, near)]
+    return [*_inflected(asked)] or [*_several(asked)] or [*_called_otherwise(asked)]
 
 
 def remarks(asked: Asked) -> list[str]:
@@ -275,7 +271,7 @@ def language_of(texts: Sequence[str], least: int = 2) -> tuple[str, list[str]]:
 # Words that no note has
 
 
-def _words(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
+def _words(asked: Asked) -> Iterator[Cause]:
     known = asked.vocabulary
     content = [one for one in _replaceable(asked.question) if _has_content(one.lower(), known)]
     missing = [one for one in content if not is_near(one.lower(), known)]
@@ -285,8 +281,7 @@ def _words(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
     if not known or not missing or len(asked.question.split()) >= MANY_WORDS:
         return
     nearest = {
-        one: list(_instead_of(one, asked, near) if every else _abbreviated(one, asked.texts))
-        for one in missing
+        one: list(_instead_of(one, asked) if every else _abbreviated(one, asked.texts)) for one in missing
     }
     better = asked.first_that_works(_with_replacements(asked.question, nearest))
     if not better and not every:
@@ -381,7 +376,7 @@ def _misspelt_for(word: str, known: Counter[str]) -> list[str]:
     ]
 
 
-def unknown_name(asked: Asked, _: Sequence[str] = ()) -> list[str]:
+def unknown_name(asked: Asked) -> list[str]:
     """The one rare word of a question that no note has, with any ending; empty if it has none or several.
 
     A word that the model has in one piece is not rare.
@@ -443,9 +438,9 @@ def _inflected(asked: Asked) -> Iterator[Cause]:
         )
 
 
-def _called_otherwise(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
+def _called_otherwise(asked: Asked) -> Iterator[Cause]:
     """A word that no note has, such as a nickname: tried with the heading of the wanted note in its place."""
-    heading = next((match[1] for text in near if (match := HEADING.search(text))), "")
+    heading = next((match[1] for text in asked.near if (match := HEADING.search(text))), "")
     if not asked.deep or not heading or len(asked.question.split()) >= MANY_WORDS:
         return
     words = [one for one in _replaceable(asked.question) if one.lower() not in STOP_WORDS]
@@ -461,7 +456,7 @@ def _called_otherwise(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
         )
 
 
-def lacks_words(asked: Asked, _: Sequence[str] = ()) -> list[Cause]:
+def lacks_words(asked: Asked) -> list[Cause]:
     """Whether the wanted file has no word of content of the question, nor one that begins like it."""
     words = [one for one in _replaceable(asked.question) if _has_content(one.lower(), asked.vocabulary)]
     if not words or any(is_near(one.lower(), asked.own) for one in words):
@@ -522,13 +517,16 @@ def is_near(word: str, known: Counter[str]) -> bool:
     return len(word) > 3 and any(one.startswith(stem) and abs(len(one) - len(word)) <= 3 for one in known)
 
 
-def _instead_of(word: str, asked: Asked, near: Sequence[str]) -> Iterator[str]:
+def _instead_of(word: str, asked: Asked) -> Iterator[str]:
     """What the notes have in place of a word: what it abbreviates, a near spelling, words of near meaning."""
     spelled = _spelled_alike if asked.deep or len(word) >= TELLING else _sounds_alike
     alike = spelled(word, asked.vocabulary)
     yield from dict.fromkeys([*_abbreviated(word, asked.texts), *alike])
     others = {
-        one.lower() for text in near for one in unicode_words(text) if len(one) > 3 and not one.isdecimal()
+        one.lower()
+        for text in asked.near
+        for one in unicode_words(text)
+        if len(one) > 3 and not one.isdecimal()
     } - STOP_WORDS
     short_form = ABBREVIATION.fullmatch(word) is not None  # its vector says little of what it stands for
     if others and len(others) <= SAMPLE and not short_form:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from workbench.records import Query
 from workbench.retrieval.pipeline import search
@@ -40,11 +40,11 @@ RELATIVE = re.compile(
 ISO_DATE = re.compile(r"(?<!\d)(?:19|20)\d\d-\d\d-\d\d(?!\d)")
 
 
-def syntax_causes(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
+def syntax_causes(asked: Asked) -> Iterator[Cause]:
     """The forms that keep a question from its answer: each is named only if the question works without it."""
     yield from _operators(asked)
     yield from _negation(asked)
-    yield from _relative_day(asked, near)
+    yield from _relative_day(asked)
 
 
 def operators_in(question: str) -> list[str]:
@@ -136,12 +136,12 @@ def _negation(asked: Asked) -> Iterator[Cause]:
         )
 
 
-def _relative_day(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
+def _relative_day(asked: Asked) -> Iterator[Cause]:
     """A day that only the calendar names: tried with the dates of the wanted file."""
     said = RELATIVE.search(asked.question)
     if said is None:
         return
-    dates = dict.fromkeys(one for text in near for one in ISO_DATE.findall(text))
+    dates = dict.fromkeys(one for text in asked.near for one in ISO_DATE.findall(text))
     better = asked.first_that_works(asked.question.replace(said[0], one) for one in dates)
     if better:
         yield cause_in_question(

@@ -20,12 +20,12 @@ LONGEST = 6
 """A short form has at most so many letters, one for each word."""
 
 
-def short_form_causes(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
+def short_form_causes(asked: Asked) -> Iterator[Cause]:
     """A name that the question writes short and the wanted note in full, or the reverse, found by trying.
 
-    `near` are texts of the wanted note: only a form that stands there is tried.
+    Only a form that stands in the wanted note is tried.
     """
-    near = [one for one in near if one not in asked.index.paths()]  # a search does not read the path
+    near = [one for one in asked.near if one not in asked.index.paths()]  # a search does not read the path
     there = {word.lower() for text in near for word in unicode_words(text)}
     ways = (
         ("the question writes “{}” short, and the note in full: “{}”", _in_full(asked, near, there)),

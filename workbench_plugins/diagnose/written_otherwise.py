@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain, product
 
 from workbench.memory.data_files import load_data
@@ -33,12 +33,9 @@ Pair = tuple[str, str]
 """What the question has, and what the note has for it."""
 
 
-def written_otherwise(asked: Asked, near: Sequence[str]) -> Iterator[Cause]:
-    """A name or a quantity that the note writes otherwise: named if the question works in the note's form.
-
-    `near` are texts of the wanted note.
-    """
-    near = [one for one in near if one not in asked.index.paths()]  # a search does not read the path
+def written_otherwise(asked: Asked) -> Iterator[Cause]:
+    """A name or a quantity that the note writes otherwise: named if the question works in the note's form."""
+    near = [one for one in asked.near if one not in asked.index.paths()]  # a search does not read the path
     if not asked.deep:
         return
     pairs = chain(

@@ -207,10 +207,8 @@ def test_a_form_that_is_read_as_words_is_a_cause_if_the_question_works_without_i
         return other in trace.question and trace.question != question
 
     with world.build(tmp_path, OTHERS) as index:
-        asked = Asked(question, PIPELINE, index, works, deep=True)
-        (cause, *_) = question_causes(
-            asked, ["# 2026-03-17", "The ladder, rung 3, 5km of rope, max_retry_count"]
-        )
+        near = ["# 2026-03-17", "The ladder, rung 3, 5km of rope, max_retry_count"]
+        (cause, *_) = question_causes(Asked(question, PIPELINE, index, works, deep=True, near=near))
         assert words in cause.description
         assert cause.verified
         assert other in cause.repair

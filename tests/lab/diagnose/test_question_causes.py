@@ -55,7 +55,7 @@ def causes(index: MemoryIndex, question: str, target: str, system: str = THREE_F
         return trace.paths()[:1] == [target]
 
     near = [one.text for one in index.chunks(index.rows_of(target))]
-    found = question_causes(Asked(question, SYSTEMS[system], index, works), near)
+    found = question_causes(Asked(question, SYSTEMS[system], index, works, near=near))
     for one in found:
         words = shlex.split(one.repair)
         if one.verified and words[:2] == ["workbench", "search"]:
@@ -105,9 +105,9 @@ def test_a_text_around_a_question_is_named_if_a_sentence_of_at_most_half_of_it_w
 ) -> None:
     assert len(text.split()) < MANY_WORDS
     asked = Asked(text, SYSTEMS[THREE_FIXES.name], index, lambda trace: "key" in trace.question, deep=True)
-    found = [one.description for one in causes_of_form(asked, [])]
+    found = [one.description for one in causes_of_form(asked)]
     assert [f"stands in a text of {len(text.split())} words" in one for one in found] == [True] * named
-    assert not causes_of_form(replace(asked, deep=False), [])
+    assert not causes_of_form(replace(asked, deep=False))
 
 
 def test_of_the_sentences_of_a_chat_the_one_that_finds_the_file_best_is_asked(index: MemoryIndex) -> None:
@@ -118,7 +118,7 @@ def test_of_the_sentences_of_a_chat_the_one_that_finds_the_file_best_is_asked(in
     assert wanted in search(other, pipeline, index).paths()[1:]
     text = f"{good} {other} We ate at the harbour, and the ferry was late again, as it was on all these days."
     asked = Asked(text, pipeline, index, lambda trace: wanted in trace.paths(), deep=True, wanted=wanted)
-    (found, *_) = causes_of_form(asked, [])
+    (found, *_) = causes_of_form(asked)
     assert f"“{good}” alone" in found.evidence
 
 
@@ -134,7 +134,7 @@ def test_a_search_and_a_diagnosis_offer_the_same_sentence_of_a_chat(index: Memor
     searched = Asked(text, pipeline, index, lambda trace: trace.paths()[:1] not in ([], first))
     diagnosed = Asked(text, pipeline, index, lambda trace: wanted in trace.paths(), deep=True, wanted=wanted)
     for asked in (searched, diagnosed):
-        assert causes_of_form(asked, [])[0].evidence.startswith(f"“{good}” alone")
+        assert causes_of_form(asked)[0].evidence.startswith(f"“{good}” alone")
 
 
 def test_a_question_of_words_that_the_notes_have_is_no_cause(index: MemoryIndex) -> None:
@@ -199,10 +199,10 @@ def test_a_name_two_letters_off_is_a_cause_if_the_notes_name_brings_the_file(
     with world.build(tmp_path, NAMED) as index:
         pipeline = SYSTEMS[THREE_FIXES.name]
         asked = Asked(question, pipeline, index, lambda _: True, deep=True)
-        found = [one.description for one in causes_of_words(asked, [])]
+        found = [one.description for one in causes_of_words(asked)]
         wrong = question.split()[-1]
         assert found == ([f"no note has {wrong}; the notes have {other}"] if other else [])
-        assert not causes_of_words(replace(asked, works=lambda _: False), [])
+        assert not causes_of_words(replace(asked, works=lambda _: False))
 
 
 def test_of_several_names_the_one_that_brings_the_file_is_told(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_of_several_names_the_one_that_brings_the_file_is_told(tmp_path: Path) -
             lambda trace: "lindqvist" in trace.question,
             deep=True,
         )
-        (cause,) = causes_of_words(asked, [])
+        (cause,) = causes_of_words(asked)
     assert cause.description == "no note has Londqvint; the notes have lindqvist"
 
 
@@ -251,7 +251,7 @@ def test_a_word_that_the_model_knows_is_not_misspelt(kept: CachedIndex, word: st
     asked = Asked(f"the {word} and the calender", pipeline, kept, lambda _: True, deep=True)
     assert word not in asked.vocabulary
     assert other in asked.vocabulary
-    (cause,) = causes_of_words(asked, [])
+    (cause,) = causes_of_words(asked)
     assert cause.description == "no note has calender; the notes have calendar"
 
 
@@ -259,7 +259,7 @@ def test_a_word_that_the_model_knows_is_not_misspelt(kept: CachedIndex, word: st
 def test_a_word_of_another_meaning_takes_no_word_s_place(kept: CachedIndex, question: str) -> None:
     pipeline = SYSTEMS[THREE_FIXES.name]
     near = [one.text for one in kept.chunks(kept.rows_of("MEMORY.md"))]
-    (cause,) = causes_of_words(Asked(question, pipeline, kept, lambda _: True, deep=True), near)
+    (cause,) = causes_of_words(Asked(question, pipeline, kept, lambda _: True, deep=True, near=near))
     assert (cause.verified, cause.repair) == (False, "is this the right memory? It has 45 files")
 
 
@@ -396,13 +396,13 @@ def test_words_that_sound_like_those_of_the_notes_are_found_in_search_and_diagno
                 lambda trace: trace.question == "phosphor shackle",
                 deep=deep,
             )
-            (cause,) = causes_of_words(asked, [])
+            (cause,) = causes_of_words(asked)
             assert "“phosphor shackle”" in cause.evidence
 
 
 def test_function_words_of_other_languages_are_no_words_of_content(index: MemoryIndex) -> None:
     asked = Asked("zyxo vom quorl", SYSTEMS["openclaw-2026.2.13"], index, lambda _: False)
-    told = [one.description for one in causes_of_words(asked, [])]
+    told = [one.description for one in causes_of_words(asked)]
     assert told == ["none of the question's words of content is in any note: zyxo, quorl"]
 
 
@@ -501,8 +501,8 @@ def test_a_short_form_is_a_cause_if_the_note_s_form_brings_the_file(
 
 
 def _tried(index: MemoryIndex, question: str, note: str, works: Callable[[Trace], bool]) -> list[str]:
-    asked = Asked(question, SYSTEMS[THREE_FIXES.name], index, works, deep=True)
-    return [one.description for one in short_form_causes(asked, [note])]
+    asked = Asked(question, SYSTEMS[THREE_FIXES.name], index, works, deep=True, near=[note])
+    return [one.description for one in short_form_causes(asked)]
 
 
 def test_no_plain_word_is_taken_for_a_short_form(tmp_path: Path) -> None:
@@ -529,11 +529,11 @@ def test_other_endings_and_several_questions_are_found_by_trying(
     index: MemoryIndex, question: str, instead: str, told: str
 ) -> None:
     asked = Asked(
-        question, SYSTEMS[THREE_FIXES.name], index, lambda trace: trace.question == instead, deep=True
-    )
-    assert [one for one in other_words(asked, ["# Login"]) if told in one.description and one.verified]
-    asked = Asked(question, SYSTEMS[THREE_FIXES.name], index, lambda _: False, deep=True)
-    assert not other_words(asked, ["# Login"])
+        question, SYSTEMS[THREE_FIXES.name], index, lambda trace: trace.question == instead, deep=True,
+        near=["# Login"],
+    )  # fmt: skip
+    assert [one for one in other_words(asked) if told in one.description and one.verified]
+    assert not other_words(replace(asked, works=lambda _: False))
 
 
 def test_a_term_that_a_leg_misses_for_its_punctuation_or_capitals_is_a_cause(tmp_path: Path) -> None:
