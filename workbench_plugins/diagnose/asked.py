@@ -114,6 +114,11 @@ class Asked:
         )
         return command or f"ask “{question}”{own}"
 
+    def cause(self, description: str, better: str, evidence: str = "") -> Cause:
+        """The cause in this question that a better one shows: it gives the answer that is wanted."""
+        told = evidence or f"“{short(better)}” {self.outcome}"
+        return Cause(("question",), description, self.instead(better), told, True)
+
 
 def _lead(trace: Trace) -> float:
     """How far the score of the first file in an answer is above that of the second, or above 0."""
@@ -151,8 +156,3 @@ def search_command(question: str, pipeline: Pipeline, index: Index) -> str:
 def short(question: str) -> str:
     """The beginning of a question, as evidence quotes it."""
     return shorten(question, 80, placeholder=" …")
-
-
-def cause_in_question(description: str, repair: str, evidence: str, verified: bool) -> Cause:
-    """A cause whose place is the question."""
-    return Cause(("question",), description, repair, evidence, verified)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from workbench.records import Chunk, Trace
 from workbench.retrieval.legs import LegStage, legs_of
 from workbench.retrieval.pipeline import search
-from workbench_plugins.diagnose.asked import Asked, cause_in_question, short
+from workbench_plugins.diagnose.asked import Asked
 from workbench_plugins.diagnose.causes import Cause
 
 ENDS = re.compile(r"^[\W_]+|[\W_]+$")
@@ -31,11 +31,8 @@ def misread_terms(asked: Asked) -> Iterator[Cause]:
             pairs = [
                 f"“{mine}” for another word than the note's “{theirs}”" for mine, theirs in forms.items()
             ]
-            yield cause_in_question(
-                f"the {leg.name} leg takes {' and '.join(pairs)}: only punctuation or capitals differ",
-                asked.instead(better),
-                f"“{short(better)}” {asked.outcome}",
-                True,
+            yield asked.cause(
+                f"the {leg.name} leg takes {' and '.join(pairs)}: only punctuation or capitals differ", better
             )
 
 

@@ -36,7 +36,7 @@ from workbench.retrieval.pipeline import search
 from workbench.retrieval.query import unicode_words
 from workbench.safe_text import counted
 from workbench.stop_words import STOP_WORDS
-from workbench_plugins.diagnose.asked import Asked, cause_in_question, short
+from workbench_plugins.diagnose.asked import Asked, short
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.misread_terms import misread_terms
 from workbench_plugins.diagnose.question_syntax import syntax_causes
@@ -114,11 +114,10 @@ def _hidden(asked: Asked) -> Iterator[Cause]:
     alone = (one for one in _sentences(asked.question) if 2 * len(one.split()) <= count)
     shorter = asked.best_that_works(alone)
     if shorter:
-        yield cause_in_question(
+        yield asked.cause(
             f"the question stands in a text of {count} words, whose other words are searched for, too",
-            asked.instead(shorter),
+            shorter,
             f"“{short(shorter)}” alone {asked.outcome}; the whole text does not",
-            True,
         )
 
 
@@ -138,12 +137,7 @@ def _disguised(asked: Asked) -> Iterator[Cause]:
     readings = {one.meant(asked.question): one for one in READINGS} if asked.deep else {}
     better = asked.first_that_works(iter(readings))
     if better:
-        yield cause_in_question(
-            f"the question has {readings[better].has}: a search takes it as it stands",
-            asked.instead(better),
-            f"“{short(better)}” {asked.outcome}",
-            True,
-        )
+        yield asked.cause(f"the question has {readings[better].has}: a search takes it as it stands", better)
 
 
 # Another language
@@ -189,7 +183,7 @@ def _in_another_language(asked: Asked, mine: str, words: Sequence[str], theirs: 
         None: f"ask in {theirs}; or try a model of many languages: {command}",
     }
     description = f"the question is in {mine}, and {what} in {theirs}"
-    return cause_in_question(description, repairs[works], evidence, bool(works))
+    return Cause(("question",), description, repairs[works], evidence, bool(works))
 
 
 def _is_rather_in(language: str, other: str, texts: Sequence[str]) -> bool:
@@ -291,7 +285,8 @@ def _words(asked: Asked) -> Iterator[Cause]:
     untried = told and not asked.deep  # a diagnosis has asked with these words, in vain
     whole = "none of the question's words of content is in any note"
     part = f"{len(missing)} of the question's {len(content)} words of content are in no note"
-    yield cause_in_question(
+    yield Cause(
+        ("question",),
         f"{whole if every else part}: {', '.join(missing[:6])}",
         asked.instead(better)
         if better
@@ -342,11 +337,10 @@ def _misspelt(asked: Asked) -> Iterator[Cause]:
     if better:
         asked_with = {*unicode_words(better)}
         theirs = [next((one for one in some if one in asked_with), some[0]) for some in nearest.values()]
-        yield cause_in_question(
+        yield asked.cause(
             f"no note has {', '.join(nearest)}; the notes have {', '.join(theirs)}",
-            asked.instead(better),
+            better,
             f"{len(known):,} words of the notes were looked at; “{short(better)}” {asked.outcome}",
-            True,
         )
 
 
@@ -430,11 +424,8 @@ def _inflected(asked: Asked) -> Iterator[Cause]:
     better = asked.first_that_works(_with_replacements(asked.question, nearest)) if nearest else ""
     if better:
         pairs = [f"“{one}”, and the notes have “{some[0]}”" for one, some in nearest.items()]
-        yield cause_in_question(
-            f"the question has {'; '.join(pairs)}: this search takes them for other words",
-            asked.instead(better),
-            f"“{short(better)}” {asked.outcome}",
-            True,
+        yield asked.cause(
+            f"the question has {'; '.join(pairs)}: this search takes them for other words", better
         )
 
 
@@ -448,11 +439,8 @@ def _called_otherwise(asked: Asked) -> Iterator[Cause]:
     others = {_with(asked.question, {one: heading}): one for one in unknown}
     better = asked.first_that_works(iter(others))
     if better:
-        yield cause_in_question(
-            f"no note has “{others[better]}”; the heading of the wanted note is “{short(heading)}”",
-            asked.instead(better),
-            f"“{short(better)}” {asked.outcome}",
-            True,
+        yield asked.cause(
+            f"no note has “{others[better]}”; the heading of the wanted note is “{short(heading)}”", better
         )
 
 
@@ -477,11 +465,10 @@ def _several(asked: Asked) -> Iterator[Cause]:
     parts = SEVERAL.split(asked.question) if asked.deep else []
     better = asked.first_that_works(iter(parts)) if len(parts) > 1 else ""
     if better:
-        yield cause_in_question(
+        yield asked.cause(
             f"the question asks {counted(len(parts), 'thing')} at once, and one answer has to serve them all",
-            asked.instead(better),
+            better,
             f"“{short(better)}” alone {asked.outcome}",
-            True,
         )
 
 
@@ -631,11 +618,9 @@ def _date(asked: Asked) -> Iterator[Cause]:
         better = asked.first_that_works(iter(others))
         if better:
             form = others[better]
-            yield cause_in_question(
+            yield asked.cause(
                 f"the question writes the date as “{written}”, and no note does: {found[form]} “{form}”",
-                asked.instead(better),
-                f"“{short(better)}” {asked.outcome}",
-                True,
+                better,
             )
 
 

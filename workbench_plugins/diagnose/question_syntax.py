@@ -9,7 +9,7 @@ from workbench.records import Query
 from workbench.retrieval.pipeline import search
 from workbench.retrieval.query import unicode_words
 from workbench.stop_words import content_words
-from workbench_plugins.diagnose.asked import Asked, cause_in_question, short
+from workbench_plugins.diagnose.asked import Asked, short
 from workbench_plugins.diagnose.causes import Cause
 
 TERM = r'(?:"[^"]*"|\([^()]*\)|[^\s"()]+)'
@@ -84,12 +84,7 @@ def _operators(asked: Asked) -> Iterator[Cause]:
     better = asked.first_that_works(_plain(asked))
     if better:
         unknown = "" if _has_syntax(asked) else ", which this search does not know"
-        yield cause_in_question(
-            f"the question has search operators ({' '.join(found[:6])}){unknown}",
-            asked.instead(better),
-            f"“{short(better)}” {asked.outcome}",
-            True,
-        )
+        yield asked.cause(f"the question has search operators ({' '.join(found[:6])}){unknown}", better)
 
 
 def _has_syntax(asked: Asked) -> bool:
@@ -128,11 +123,9 @@ def _negation(asked: Asked) -> Iterator[Cause]:
     said = [one[0].strip(" ,;") for one in found]
     better = asked.first_that_works(iter([NEGATION.sub(" ", asked.question)]))
     if better:
-        yield cause_in_question(
+        yield asked.cause(
             f"the question says what is not wanted (“{short(said[0])}”), and its words are searched for, too",
-            asked.instead(better),
-            f"“{short(better)}” {asked.outcome}",
-            True,
+            better,
         )
 
 
@@ -144,9 +137,6 @@ def _relative_day(asked: Asked) -> Iterator[Cause]:
     dates = dict.fromkeys(one for text in asked.near for one in ISO_DATE.findall(text))
     better = asked.first_that_works(asked.question.replace(said[0], one) for one in dates)
     if better:
-        yield cause_in_question(
-            f"the question says “{said[0]}”, and this search does not know which day that is",
-            asked.instead(better),
-            f"“{short(better)}” {asked.outcome}",
-            True,
+        yield asked.cause(
+            f"the question says “{said[0]}”, and this search does not know which day that is", better
         )

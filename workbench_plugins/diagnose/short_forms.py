@@ -9,7 +9,7 @@ from itertools import combinations_with_replacement
 from workbench.memory.data_files import load_data
 from workbench.retrieval.query import unicode_words
 from workbench.stop_words import STOP_WORDS
-from workbench_plugins.diagnose.asked import Asked, cause_in_question, short
+from workbench_plugins.diagnose.asked import Asked
 from workbench_plugins.diagnose.causes import Cause
 
 NUMBERS = {str(number): word for number, word in enumerate(load_data(__file__, "numbers.toml")["words"])}
@@ -35,12 +35,7 @@ def short_form_causes(asked: Asked) -> Iterator[Cause]:
         questions = dict(tried)
         better = asked.first_that_works(iter(questions))
         if better:
-            yield cause_in_question(
-                told.format(*questions[better]),
-                asked.instead(better),
-                f"“{short(better)}” {asked.outcome}",
-                True,
-            )
+            yield asked.cause(told.format(*questions[better]), better)
             return
 
 

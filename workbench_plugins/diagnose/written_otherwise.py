@@ -9,7 +9,7 @@ from itertools import chain, product
 
 from workbench.memory.data_files import load_data
 from workbench.retrieval.query import unicode_words
-from workbench_plugins.diagnose.asked import Asked, cause_in_question, short
+from workbench_plugins.diagnose.asked import Asked, short
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.short_forms import NUMBERS_IN_WORDS
 
@@ -49,12 +49,7 @@ def written_otherwise(asked: Asked) -> Iterator[Cause]:
     better = asked.first_that_works(iter(questions))
     if better:
         mine, theirs = questions[better]
-        yield cause_in_question(
-            f"the question writes “{short(mine)}”, and the note has “{short(theirs)}”",
-            asked.instead(better),
-            f"“{short(better)}” {asked.outcome}",
-            True,
-        )
+        yield asked.cause(f"the question writes “{short(mine)}”, and the note has “{short(theirs)}”", better)
 
 
 def _quantities(question: str, text: str) -> Iterator[Pair]:
