@@ -84,9 +84,9 @@ class Repair:
     `removes` marks a repair that takes a stage's effect away. `restores` names the system from which the
     pipeline differs in this slot; the repair undoes the difference. `own` says that the pipeline has the name
     of that system. `loosens` marks a longer answer. `usual` says that a registered system has in this slot
-    what the pipeline has now. `change` is the system's own named change. `offered` marks a repair that no
-    system has: it is tried as a fix, and no cause. `plain` marks the workbench's own stage in place of one
-    that no system has. `now` is the value of a leg of one's own with which it does not list the wanted file.
+    what the pipeline has now. `change` is the system's own named change. `plain` marks what the workbench
+    itself offers, such as its plain stage in place of one that no system has. `now` is the value of a leg of
+    one's own with which it does not list the wanted file.
     """
 
     slot: str
@@ -99,7 +99,6 @@ class Repair:
     loosens: bool = False
     usual: bool = True
     change: Change | None = None
-    offered: bool = False
     plain: bool = False
     now: str = ""
 
@@ -323,13 +322,16 @@ def _filtered_first(stage: Scope) -> Iterator[Repair]:
 
 
 def without_stop_words(pipeline: Pipeline) -> list[Repair]:
-    """The query without stop words, for a system that asks all words of a question; empty for others."""
+    """The query without stop words, for a system that asks all words of a question; empty for others.
+
+    It is tried as a fix, and no cause.
+    """
     kinds = {JoinedWords: PrunedWords, UnicodeWords: PrunedUnicodeWords}
     for stage in pipeline.stages:
         pruned = kinds.get(type(stage))  # type: ignore[arg-type]
         if isinstance(stage, JoinedWords) and pruned is not None:
             edit, why = Edit(stage.slot, pruned(stage.join)), "words such as “the” are in many files"
-            return [Repair(stage.slot, "without stop words", (edit,), why, offered=True)]
+            return [Repair(stage.slot, "without stop words", (edit,), why, plain=True)]
     return []
 
 

@@ -343,7 +343,7 @@ def _of_changes(
     In a slot of the first cause, no stage at all is a fix, too.
     """
     for repair in every:
-        known = repair.change is not None or repair.slot == LAYOUT or repair.offered or repair.plain
+        known = repair.change is not None or repair.slot == LAYOUT or repair.plain
         gone = repair.slot in first and repair.edits[0].content is None
         undoes = (repair.own or repair.moves) and {edit.slot for edit in repair.edits} == {*first}
         if not (gone if repair.removes else known or undoes):
