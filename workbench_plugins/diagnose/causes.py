@@ -504,26 +504,6 @@ class Price:
         return sum(one.losses for one in (self.hits, self.silence) if one is not None)
 
 
-class Answerable:
-    """The questions that a pipeline answers, each with its trace; of the others, what their search raises."""
-
-    def __init__(self, pipeline: Pipeline, index: CachedIndex) -> None:
-        self.reruns: list[Reruns] = []
-        self.unanswered: list[str] = []
-        self._pipeline, self._index = pipeline, index
-
-    def of(self, questions: Sequence[Asks]) -> list[Asks]:
-        """Those of some questions that are answered."""
-        answered = []
-        for one in questions:
-            try:
-                self.reruns.append(Reruns(one.question, self._pipeline, self._index))
-                answered.append(one)
-            except Exception as error:  # whatever a stage or an engine of the user's raises
-                self.unanswered.append(raised_text(one.question, error))
-        return answered
-
-
 def raised_text(question: str, error: Exception) -> str:
     """Which question a search cannot answer, and which function raises what."""
     if isinstance(error, WorkbenchError):
@@ -544,19 +524,30 @@ class Prices:
     def __init__(
         self, pipeline: Pipeline, index: CachedIndex, questions: QuestionSet | None, diagnosed: Question
     ) -> None:
-        asked = Answerable(pipeline, index)
+        self._pipeline, self.index = pipeline, index
+        self._asked: list[Reruns] = []
+        self.unanswered: list[str] = []
         some = questions.questions if questions else own_questions(index)
-        self.questions: Sequence[Question] = asked.of(some) or asked.of([diagnosed])
+        self.questions: Sequence[Question] = self._answered(some) or self._answered([diagnosed])
         self.alone = [one.question for one in self.questions] == [diagnosed.question]
         self.proxy = questions is None and not self.alone
-        self.controls: Sequence[Control] = asked.of(questions.controls if questions else ())
-        self._asked, self.unanswered, self.index = asked.reruns, asked.unanswered, index
-        self._pipeline = pipeline
+        self.controls: Sequence[Control] = self._answered(questions.controls if questions else ())
         self._known: dict[Hashable, dict[int, list[str]]] = {}
         self._lost: Counter[int] = Counter()
         self._counted = max(pipeline.limit, Limit().count)
         self.now = self.marks(pipeline)
         self.unchanged = Price(self.now, self.now, None, None)
+
+    def _answered(self, questions: Sequence[Asks]) -> list[Asks]:
+        """Those of some questions that the present pipeline answers."""
+        answered = []
+        for one in questions:
+            try:
+                self._asked.append(Reruns(one.question, self._pipeline, self.index))
+                answered.append(one)
+            except Exception as error:  # whatever a stage or an engine of the user's raises
+                self.unanswered.append(raised_text(one.question, error))
+        return answered
 
     @property
     def asked_text(self) -> str:
