@@ -30,7 +30,7 @@ from workbench.retrieval.cutoff import Limit, Order, early_limits
 from workbench.retrieval.explain import Explanation, Verdict, explain, steps
 from workbench.retrieval.fusion import OneLeg, RankSum, Weighted
 from workbench.retrieval.index_adapters import CachedIndex
-from workbench.retrieval.legs import FixedDepth, KeywordLeg, LegRank, LegStage, Union, VectorLeg, legs_of
+from workbench.retrieval.legs import FixedDepth, LegRank, LegStage, Union, legs_of
 from workbench.retrieval.pipeline import Change, Pipeline
 from workbench.retrieval.query import JoinedWords, PrunedUnicodeWords, PrunedWords, UnicodeWords
 from workbench.retrieval.scope import EVERYTHING, FILTER_FIRST, Scope
@@ -40,7 +40,7 @@ from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.history import changes
 from workbench.systems.openclaw import EVIDENCE_FLOOR, FIXES, SIGN
 from workbench_plugins.diagnose.parameters import Goal, settings_between
-from workbench_plugins.diagnose.stage_settings import content_of, short_settings
+from workbench_plugins.diagnose.stage_settings import content_of, is_known, short_settings
 from workbench_plugins.diagnose.suspects import (
     Suspects,
     drops_all,
@@ -66,9 +66,8 @@ PLAIN: dict[str, Stage] = {
     "order": Order(),
     "limit": Limit(),
 }
+"""What is tried in place of a stage of one's own, besides the legs."""
 DEEP_POOL = 40
-LEGS: dict[str, Any] = {"keyword_leg": KeywordLeg, "vector_leg": VectorLeg}
-"""What is tried in place of a stage of one's own."""
 SCORE = "score"
 """The column that a fusion writes."""
 RANKING = (Order.slot, "fusion")
@@ -127,12 +126,7 @@ def _judged(pipeline: Pipeline, repair: Repair) -> Repair:
     now = content_of(pipeline, repair.slot)
     new = next((one.content for one in repair.edits if one.slot == repair.slot), None)
     loosens = isinstance(now, Limit) and isinstance(new, Limit) and new.count > now.count
-    return replace(repair, loosens=loosens, usual=now is None or now in _known(repair.slot))
-
-
-def _known(slot: str) -> list[object]:
-    """What the registered systems have in a slot."""
-    return [content_of(one, slot) for one in SYSTEMS.values()]
+    return replace(repair, loosens=loosens, usual=now is None or is_known(repair.slot, now))
 
 
 # Known repairs
@@ -211,7 +205,7 @@ def _is_base(base: Pipeline, pipeline: Pipeline) -> bool:
 
 def fitted_slots(pipeline: Pipeline) -> set[str]:
     """The slots of stages whose numbers were fitted to many questions, as their system has them."""
-    return {one.slot for one in pipeline.stages if getattr(one, "fitted", False) and one in _known(one.slot)}
+    return {one.slot for one in pipeline.stages if getattr(one, "fitted", False) and is_known(one.slot, one)}
 
 
 def _named(pipeline: Pipeline) -> Iterator[Repair]:
@@ -285,8 +279,8 @@ def _plain(pipeline: Pipeline) -> Iterator[Repair]:
     ordered = any(stage.slot == Order.slot for stage in pipeline.stages)
     for stage in pipeline.stages:
         plain: Stage | None = PLAIN.get(stage.slot) if ordered or stage.slot != Limit.slot else None
-        if isinstance(stage, LegStage) and plain_leg(stage) is not None:
-            plain = LEGS[stage.slot](FixedDepth(cap=int(stage.deepest(pipeline.limit))))
+        if isinstance(stage, LegStage) and (leg := plain_leg(stage)) is not None:
+            plain = replace(leg, depth=FixedDepth(cap=int(stage.deepest(pipeline.limit))))
         yield from _weighed(stage) if isinstance(stage, Weighted) else ()
         yield from _ranked_by_score(pipeline, stage) if isinstance(stage, Order) else ()
         yield from _filtered_first(stage) if isinstance(stage, Scope) else ()
@@ -295,7 +289,7 @@ def _plain(pipeline: Pipeline) -> Iterator[Repair]:
             yield Repair(
                 stage.slot, "a deeper pool", (Edit(stage.slot, deeper),), deeper.description, plain=True
             )
-        elif plain is not None and not _is_like(stage, plain) and stage not in _known(stage.slot):
+        elif plain is not None and not _is_like(stage, plain) and not is_known(stage.slot, stage):
             why = "the plain stage of this slot"
             yield Repair(stage.slot, "plain", (Edit(stage.slot, plain),), why, plain=True)
 
@@ -930,7 +924,8 @@ def _stage_text(pipeline: Pipeline, slot: str) -> str:
     """The stage that the pipeline has in a slot, in its own words."""
     if slot == "layout":
         return f"layout: {pipeline.layout.description if pipeline.layout else 'the index as it is'}"
-    return next((stage.description for stage in pipeline.stages if stage.slot == slot), f"there is no {slot}")
+    stage = content_of(pipeline, slot)
+    return f"there is no {slot}" if stage is None else stage.description
 
 
 def _own(pipeline: Pipeline, slot: str, ways: Mapping[str, str]) -> str:

@@ -80,6 +80,11 @@ def content_of(pipeline: Pipeline, slot: str) -> Stage | Layout | None:
     return next((stage for stage in pipeline.stages if stage.slot == slot), None)
 
 
+def is_known(slot: str, content: Stage | Layout | None) -> bool:
+    """Whether a registered system has this very stage in a slot, or this very layout."""
+    return any(content_of(one, slot) == content for one in SYSTEMS.values())
+
+
 def lasting_systems() -> list[Pipeline]:
     """The systems that a command knows, too: all but those that this process alone has registered."""
     passing = SYSTEMS.of_this_process

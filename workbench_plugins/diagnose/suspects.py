@@ -19,8 +19,8 @@ from workbench.retrieval.fusion import Fusion
 from workbench.retrieval.legs import KeywordLeg, LegStage, Union, VectorLeg, legs_of
 from workbench.retrieval.query import unicode_words, words_query
 from workbench.safe_text import counted
-from workbench.systems.catalogue import SYSTEMS
 from workbench_plugins.diagnose.parameters import Aim, Goal
+from workbench_plugins.diagnose.stage_settings import is_known
 
 
 def only_lets_in(runs: Reruns, goal: Goal) -> set[str]:
@@ -83,7 +83,7 @@ TURNED_RANK = "upside down, it ranks what has the best score below what has the 
 
 def _wrong_ways(stages: Sequence[Stage], traces: Sequence[Trace]) -> dict[str, str]:
     """What stages do as a fault does in most searches, by their slots, each in the words that fit best."""
-    unusual = {stage.slot for stage in stages if not _is_usual(stage)}
+    unusual = {stage.slot for stage in stages if not is_known(stage.slot, stage)}
     return {
         **dict.fromkeys(_in_most(traces, _turned_rank), TURNED_RANK),
         **dict.fromkeys(_in_most(traces, _turned_score), TURNED),
@@ -97,7 +97,7 @@ def _odd_slots(runs: Reruns, traces: Sequence[Trace], goal: Goal) -> set[str]:
     They do not follow the order that they name, or cut before it, or make one number of all scores; they
     hide the file from a leg; or they are a query of one's own that finds nothing, where a plain one does.
     """
-    own = {stage.slot for stage in runs.pipeline.stages if not _is_usual(stage)}
+    own = {stage.slot for stage in runs.pipeline.stages if not is_known(stage.slot, stage)}
     silent = {*_silent_query(runs, goal)}
     flat = _in_most(traces, _flat)
     hides = {*_hidden(runs, goal), *_cut_early(runs.base)}
@@ -141,11 +141,6 @@ def _turned_fusion(trace: Trace) -> Iterator[str]:
                 known &= np.isnan(other) if name != leg else True
             if known.sum() > 1 and score[known][rank[known].argmin()] < score[known][rank[known].argmax()]:
                 yield stage.slot
-
-
-def _is_usual(stage: Stage) -> bool:
-    """Whether a registered system has this very stage."""
-    return any(stage in one.stages for one in SYSTEMS.values())
 
 
 def _scored(trace: Trace) -> Iterator[tuple[str, Floats, Floats]]:
@@ -331,11 +326,11 @@ def early_text(trace: Trace, slot: str) -> str:
     return ""
 
 
-def plain_leg(stage: Stage | LegStage) -> LegStage | None:
+def plain_leg(stage: LegStage) -> KeywordLeg | VectorLeg | None:
     """The workbench's leg for what a leg of its kind, or one of one's own under its name, brings."""
     plain = {one.slot: one for one in (KeywordLeg(), VectorLeg())}.get(stage.slot)
     ours = isinstance(stage, type(plain)) if plain else False
-    return plain if ours or (isinstance(stage, LegStage) and is_own(stage)) else None
+    return plain if ours or is_own(stage) else None
 
 
 def _hidden(runs: Reruns, goal: Goal) -> Iterator[str]:
