@@ -45,19 +45,20 @@ from workbench_plugins.diagnose.readings import (
 
 
 def causes_in_note(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
-    """What is in the note or hides in it, the surest first."""
-    yield from _hidden_words(runs, index, goal)
-    yield from front_matter_causes(runs, index, goal)
-    yield from _pictures(runs, index, goal)
+    """What is in the note or hides in it, the surest first; nothing for an index without its texts."""
+    text = "" if goal.aim is Aim.OUT else _text(index, goal.path)
+    if text:
+        yield from _hidden_words(runs, index, goal, text)
+        yield from _front_matter(runs, index, goal, text)
+        yield from _pictures(runs, index, goal, text)
 
 
 DATA = re.compile(r"data:[\w.+/-]+(?:;[\w=.+-]+)*;base64,[A-Za-z0-9+/=\s]*[A-Za-z0-9+/=]")
 """A picture or another file that is written into a text as base64."""
 
 
-def _pictures(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
+def _pictures(runs: Reruns, index: Index, goal: Goal, text: str) -> Iterator[Cause]:
     """Pictures in base64 that outweigh the text of the note; verified with the note without them."""
-    text = "" if goal.aim is Aim.OUT else _text(index, goal.path)
     found = DATA.findall(text)
     inside = sum(map(len, found))
     if 2 * inside > len(text) and _reached(runs, index, goal, DATA.sub("", text)):
@@ -75,12 +76,11 @@ POINTER = "version https://git-lfs.github.com/spec/"
 """How a file begins that stands in place of a large one. Source: git-lfs, docs/spec.md."""
 
 
-def _hidden_words(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
-    """What hides words of the question in the wanted note; nothing for an index without its texts.
+def _hidden_words(runs: Reruns, index: Index, goal: Goal, text: str) -> Iterator[Cause]:
+    """What hides words of the question in the wanted note.
 
     Each reading is tried alone, and then several together for the words that none alone brings back.
     """
-    text = "" if goal.aim is Aim.OUT else _text(index, goal.path)
     if text.startswith(POINTER):
         yield Cause(
             ("note",),
@@ -95,18 +95,18 @@ def _hidden_words(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     missing = missing_words(asked, text)
     found: list[Cause] = []
     readings = [*READINGS, *in_code_page(text, missing), *scanned(text, missing)]
-    for one in readings if text and missing else ():
+    for one in readings if missing else ():
         back = missing.keys() - missing_words(missing, one.meant(text)).keys()
         if back:
-            found.append(_hidden(runs, index, goal, [one], back))
+            found.append(_hidden(runs, index, goal, text, [one], back))
             yield found[-1]
             asked = {word: parts for word, parts in asked.items() if word not in back}
     hidden = missing_words(asked, text)
-    if text and hidden and not any(one.verified for one in found):
+    if hidden and not any(one.verified for one in found):
         several = _together(readings, text, hidden)
         if several:
             back = missing.keys() - missing_words(missing, _as_meant(several, text)).keys()
-            yield _hidden(runs, index, goal, several, back)
+            yield _hidden(runs, index, goal, text, several, back)
 
 
 def _as_meant(readings: Sequence[Reading], text: str) -> str:
@@ -129,10 +129,9 @@ def _together(readings: Sequence[Reading], text: str, hidden: Mapping[str, set[s
 
 
 def _hidden(
-    runs: Reruns, index: Index, goal: Goal, readings: Sequence[Reading], back: Collection[str]
+    runs: Reruns, index: Index, goal: Goal, text: str, readings: Sequence[Reading], back: Collection[str]
 ) -> Cause:
     """The cause that the note hides these words, tried with the note in some readings."""
-    text = _text(index, goal.path)
     reached = _reached(runs, index, goal, _as_meant(readings, text))
     has, words = " and ".join(one.has for one in readings), ", ".join(sorted(back)[:4])
     outcome = {
@@ -163,13 +162,12 @@ def _lines_text(readings: Sequence[Reading], text: str, back: Collection[str]) -
     return f". They are in {' and '.join(hiding[:2])}" if hiding else ""
 
 
-def front_matter_causes(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
+def _front_matter(runs: Reruns, index: Index, goal: Goal, text: str) -> Iterator[Cause]:
     """Words of the question that only the front matter has, or a front matter that outweighs the text.
 
     Verified with the note in a temporary copy of the index: with its front matter written as text, or
     without it.
     """
-    text = "" if goal.aim is Aim.OUT else _text(index, goal.path)
     front = FRONT_MATTER.match(text)
     if front is None:
         return
