@@ -38,6 +38,7 @@ from workbench.safe_text import counted
 from workbench.stop_words import STOP_WORDS
 from workbench_plugins.diagnose.asked import Asked, short
 from workbench_plugins.diagnose.causes import Cause
+from workbench_plugins.diagnose.chunk_causes import HEADING
 from workbench_plugins.diagnose.misread_terms import misread_terms
 from workbench_plugins.diagnose.question_syntax import syntax_causes
 from workbench_plugins.diagnose.readings import READINGS
@@ -414,12 +415,7 @@ def _inflected(asked: Asked) -> Iterator[Cause]:
     if not asked.deep or len(asked.question.split()) >= MANY_WORDS:
         return
     content = [one for one in _replaceable(asked.question) if one.lower() not in {*STOP_WORDS, *known}]
-    alike = {
-        one: sorted(
-            (word for word in known if _stems(word) & _stems(one.lower())), key=lambda two: -known[two]
-        )
-        for one in content
-    }
+    alike = {one: [word for word in known if _stems(word) & _stems(one.lower())] for one in content}
     nearest = {one: sorted(some, key=lambda two: -known[two])[:3] for one, some in alike.items() if some}
     better = asked.first_that_works(_with_replacements(asked.question, nearest)) if nearest else ""
     if better:
@@ -455,7 +451,6 @@ def lacks_words(asked: Asked) -> list[Cause]:
     return [Cause(("note",), says, repair, looked, verified=False, certain=True)]
 
 
-HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
 ASKS = "who|what|when|where|why|how|which|whose"
 SEVERAL = re.compile(rf"(?:[?,;]\s*(?:and\s+)?|\s+and\s+)(?=(?:{ASKS})\b)", re.IGNORECASE)
 
