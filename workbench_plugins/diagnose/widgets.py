@@ -25,7 +25,7 @@ from workbench.views.living.notebook import Widget
 from workbench.views.living.selection import Link
 from workbench.views.living.state import RefusedError, setting
 from workbench_plugins.diagnose.diagnosis import Diagnosis, becomes_text, diagnose, fixes_table
-from workbench_plugins.diagnose.sweep import Sweep, best, held_out, right_answers, sweep
+from workbench_plugins.diagnose.sweep import Sweep, best, held_out, sweep
 
 MOST_TOLD = 1_000
 """A map gets the words of so many settings at once."""
@@ -269,14 +269,7 @@ class SweepMap(Widget):
     @property
     def figure(self) -> figures.Figure:
         """The map as a figure of plotly: the right answers of each setting."""
-        found, (across, up) = self.sweep, self.sweep.axes
-        settings = [(one, other) for one, other in found.settings]
-        cells = dict(zip(settings, right_answers(found).tolist(), strict=True))
-        now = (found.now[0], found.now[1])
-        marks = {settings[best(found)]: "★"}
-        if now in cells:
-            marks[now] = f"{marks.get(now, '')} now".strip()
-        return figures.heat_map(cells, across.name, up.name, "right answers", marks)
+        return self.sweep.plot()
 
     @property
     def sentence(self) -> str:
