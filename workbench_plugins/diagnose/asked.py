@@ -61,19 +61,19 @@ class Asked:
     @cached_property
     def vocabulary(self) -> Counter[str]:
         """The words of the notes in lower case, with how often each stands there."""
-        return memoized(self.index, "words of the notes", lambda: Counter(_in_lower_case(self.texts)))
+        return memoized(self.index, "words of the notes", lambda: Counter(lower_words(self.texts)))
 
     @cached_property
     def written(self) -> frozenset[str]:
         """The words of the notes in lower case, without those that only a path has."""
         bodies = (text.partition("\n")[2] for text in self.texts)
-        return memoized(self.index, "words below the paths", lambda: frozenset(_in_lower_case(bodies)))
+        return memoized(self.index, "words below the paths", lambda: frozenset(lower_words(bodies)))
 
     @cached_property
     def own(self) -> Counter[str]:
         """The words of the wanted file and of its path in lower case, with how often each stands there."""
         chunks = self.index.chunks(self.index.rows_of(self.wanted)) if self.wanted else ()
-        return Counter(_in_lower_case([self.wanted, *(one.text for one in chunks)]))
+        return Counter(lower_words([self.wanted, *(one.text for one in chunks)]))
 
     def first_that_works(self, others: Iterator[str]) -> str:
         """The first other question that gives the wanted answer; empty if none of the first few does."""
@@ -129,7 +129,7 @@ def _lead(trace: Trace) -> float:
     return first - second
 
 
-def _in_lower_case(texts: Iterable[str]) -> Iterator[str]:
+def lower_words(texts: Iterable[str]) -> Iterator[str]:
     """The words of some texts in lower case, as often as each stands there."""
     return (word.lower() for text in texts for word in unicode_words(text))
 

@@ -13,7 +13,7 @@ from workbench.memory.embedding.local import has_runs
 from workbench.records import Chunk
 from workbench.retrieval.query import unicode_words
 from workbench.stop_words import content_words
-from workbench_plugins.diagnose.asked import short
+from workbench_plugins.diagnose.asked import lower_words, short
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.outside import (
     KINDS,
@@ -81,17 +81,13 @@ def _pieces(question: str, chunks: Mapping[int, Chunk]) -> list[Piece]:
     some = {row: PIECE.findall(HEADING.sub("", one.text)) for row, one in chunks.items()}
     pieces = [(row, one.strip()) for row, found in some.items() if len(found) > 1 for one in found]
     words = {one.lower() for one in content_words(unicode_words(question))}
-    counts = Counter(word for _, one in pieces for word in _words(one))
+    counts = Counter(word for _, one in pieces for word in {*lower_words([one])})
 
     def likely(piece: Piece) -> tuple[int, int]:
-        own = _words(piece[1])
+        own = {*lower_words([piece[1]])}
         return -len(words & own), -sum(counts[word] == 1 for word in own)
 
     return sorted(pieces, key=likely)[:MOST_PIECES]
-
-
-def _words(text: str) -> set[str]:
-    return {one.lower() for one in unicode_words(text)}
 
 
 def _headings(chunks: Mapping[int, Chunk]) -> dict[int, str]:

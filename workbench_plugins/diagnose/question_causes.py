@@ -36,7 +36,7 @@ from workbench.retrieval.pipeline import search
 from workbench.retrieval.query import unicode_words
 from workbench.safe_text import counted
 from workbench.stop_words import STOP_WORDS
-from workbench_plugins.diagnose.asked import Asked, short
+from workbench_plugins.diagnose.asked import Asked, lower_words, short
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.chunk_causes import HEADING
 from workbench_plugins.diagnose.misread_terms import misread_terms
@@ -192,7 +192,7 @@ def _is_rather_in(language: str, other: str, texts: Sequence[str]) -> bool:
 
     Texts in the script of the other one are not in the first.
     """
-    words = Counter(word.lower() for text in texts for word in unicode_words(text))
+    words = Counter(lower_words(texts))
     one, two = (sum(words[word] for word in LANGUAGES.get(name, ())) for name in (language, other))
     return one >= two and language_of(texts)[0] != other
 
@@ -251,7 +251,7 @@ def language_of(texts: Sequence[str], least: int = 2) -> tuple[str, list[str]]:
     >>> language_of(["Wo ist der Schlüssel für die Scheune?"])
     ('German', ['wo', 'ist', 'der', 'für', 'die'])
     """
-    words = [word.lower() for text in texts for word in unicode_words(text)]
+    words = list(lower_words(texts))
     scripts = Counter(name for name in map(script, words) if name and name != "Latin with accents")
     if scripts and 3 * scripts.total() >= len(words):
         name = scripts.most_common(1)[0][0]

@@ -9,7 +9,7 @@ from itertools import combinations_with_replacement
 from workbench.memory.data_files import load_data
 from workbench.retrieval.query import unicode_words
 from workbench.stop_words import STOP_WORDS
-from workbench_plugins.diagnose.asked import Asked
+from workbench_plugins.diagnose.asked import Asked, lower_words
 from workbench_plugins.diagnose.causes import Cause
 
 NUMBERS = {str(number): word for number, word in enumerate(load_data(__file__, "numbers.toml")["words"])}
@@ -26,7 +26,7 @@ def short_form_causes(asked: Asked) -> Iterator[Cause]:
     Only a form that stands in the wanted note is tried.
     """
     near = [one for one in asked.near if one not in asked.index.paths()]  # a search does not read the path
-    there = {word.lower() for text in near for word in unicode_words(text)}
+    there = {*lower_words(near)}
     ways = (
         ("the question writes “{}” short, and the note in full: “{}”", _in_full(asked, near, there)),
         ("the question writes “{}” in full, and the note short: “{}”", _in_short(asked, near, there)),
