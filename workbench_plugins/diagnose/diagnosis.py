@@ -236,7 +236,8 @@ class Diagnosis(Tabular):
     def view(self) -> list[Part]:
         """The cause, what it did, the smallest repair, its price, and a command; all else is folded."""
         parts = [self.explanation.headline, *_first_repair(self)]
-        more = [counted(len(some) - 1, f"other {noun}") for some, noun in self._some if len(some) > 1]
+        counts = {"cause": len(self.causes), "repair": len(self.fixes)}
+        more = [counted(count - 1, f"other {noun}") for noun, count in counts.items() if count > 1]
         found = [f"Found besides: {' and '.join(more)}."] if more else []
         found += [self.unanswered_text] if self.unanswered_text else []
         caution = self.trace.caution  # unknown ids are the first cause
@@ -245,10 +246,6 @@ class Diagnosis(Tabular):
         first = self._first_fix
         code = [] if first is None or not _only_python(self, first) else [_code(self, first)]
         return [*answer, *code, *note, *self.details()]
-
-    @property
-    def _some(self) -> list[tuple[Sequence[object], str]]:
-        return [(self.causes, "cause"), (self.fixes, "repair")]
 
     def details(self) -> list[Part]:
         """The five parts of a diagnosis, each folded."""

@@ -83,10 +83,6 @@ class FixFinder(Widget):
         return self.diagnosis.plot()
 
     @property
-    def _names(self) -> list[str]:
-        return [f"{one.setting}: {becomes_text(one)}" for one in self.diagnosis.fixes]
-
-    @property
     def sentence(self) -> str:
         found = self.diagnosis
         sentences = [f"{found.target} is {found.explanation.fate}."]
@@ -97,7 +93,8 @@ class FixFinder(Widget):
         best = found.fixes[0]
         price = f"it wins {best.price.wins} answers and loses {best.price.losses}"
         proxy = " on the memory's own questions, which are only a proxy" if found.proxy else ""
-        return " ".join([*sentences, f"The cheapest fix is {self._names[0]}: {price}{proxy}."])
+        name = f"{best.setting}: {becomes_text(best)}"
+        return " ".join([*sentences, f"The cheapest fix is {name}: {price}{proxy}."])
 
     @property
     def table(self) -> Table:
