@@ -707,9 +707,7 @@ class Cause:
         }
 
 
-def causes_inside(
-    every: Sequence[Repair], runs: Reruns, goal: Goal, prices: Prices, index: Index
-) -> list[Cause]:
+def causes_inside(every: Sequence[Repair], runs: Reruns, goal: Goal, prices: Prices) -> list[Cause]:
     """The causes in the pipeline's own stages, the likeliest first; empty if no set of `every` repair helps.
 
     Each is enough alone. A setting with which the pipeline differs from the system of its name comes first,
@@ -733,7 +731,7 @@ def causes_inside(
         if len(by_where) == 2 * MOST_CAUSES:
             break
     best = islice(_likeliest(by_where.values(), pipeline, prices, 1, suspected), MOST_CAUSES)
-    return [_cause(some, suspected, runs, goal, prices, index) for some in best]
+    return [_cause(some, suspected, runs, goal, prices) for some in best]
 
 
 LETS_IN = ": it drops nothing of this file, and lets through what stands before it"
@@ -831,13 +829,11 @@ def _helpful(pipeline: Pipeline, some: Sequence[Repair], prices: Prices, every: 
     return -round(marks.right, 12), sum(one.slot not in slots for one in some)
 
 
-def _cause(
-    some: Sequence[Repair], suspected: Suspects, runs: Reruns, goal: Goal, prices: Prices, index: Index
-) -> Cause:
+def _cause(some: Sequence[Repair], suspected: Suspects, runs: Reruns, goal: Goal, prices: Prices) -> Cause:
     pipeline = runs.pipeline
     repaired = combined(pipeline, some)
     after = _trace(repaired, some, runs)
-    told = [evidence(runs.base, after, index, goal.path, one.slot) for one in some]
+    told = [evidence(runs.base, after, runs.index, goal.path, one.slot) for one in some]
     return Cause(
         tuple(one.slot for one in some),
         _state(some, suspected, runs, goal, prices),

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
-from workbench.contracts import Index
 from workbench.measure.blame import Reruns
 from workbench.memory.embedding.local import has_runs
 from workbench.records import Chunk
@@ -35,8 +34,9 @@ Piece = tuple[int, str]
 """The row of a chunk, and a passage of its text."""
 
 
-def cause_in_chunk(runs: Reruns, index: Index, goal: Goal) -> list[Cause]:
+def cause_in_chunk(runs: Reruns, goal: Goal) -> list[Cause]:
     """Whether one passage of the file, embedded alone or with its heading, would bring it into the answer."""
+    index = runs.index
     rows, asked = index.rows_of(goal.path), runs.vector
     distances = distances_of(index, asked, rows) if asks_vectors(runs) and goal.aim is not Aim.OUT else None
     if distances is None or asked is None:
@@ -49,7 +49,7 @@ def cause_in_chunk(runs: Reruns, index: Index, goal: Goal) -> list[Cause]:
     for kind, texts in (("passage", alone), ("split", headed)):
         near = {one: index.embed(text) for one, text in texts.items()}
         best = max(near, key=lambda one: float(asked @ near[one]), default=None)
-        if best is not None and found_with(runs, index, goal, {best[0]: near[best]}):
+        if best is not None and found_with(runs, goal, {best[0]: near[best]}):
             whole = 1 - float(distances[rows.tolist().index(best[0])])
             told = f"“{texts[best][:60]}” alone has the cosine {float(asked @ near[best]):.3f}"
             told += f", and the whole chunk {whole:.3f}; with it, the file would be {goal.aim}"

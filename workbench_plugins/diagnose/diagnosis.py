@@ -385,13 +385,12 @@ def _diagnosed(
     if trials.rechunk:
         cut_index(index)  # which says at once if it cannot be done
     usable = without_foreign_vectors(index, asked, pipeline)
-    cached = RankedIndex(usable)
-    runs = Reruns(asked, pipeline, cached)
+    runs = Reruns(asked, pipeline, RankedIndex(usable))
     goal = goal_of(runs.base)
     _check_changeable(pipeline)
     diagnosed = Question(question=asked, target=goal.path)
     prices = Prices(pipeline, CachedIndex(usable), questions, diagnosed)
-    return _page(runs, goal, prices, cached, index, trials)
+    return _page(runs, goal, prices, index, trials)
 
 
 class RankedIndex(CachedIndex):
@@ -412,24 +411,23 @@ def _first(hits: Hits, limit: int) -> Hits:
     return Hits(hits.rows[:limit], hits.raw[:limit], hits.larger_is_better)
 
 
-def _page(
-    runs: Reruns, goal: Goal, prices: Prices, index: CachedIndex, given: Index, trials: Trials
-) -> Diagnosis:
+def _page(runs: Reruns, goal: Goal, prices: Prices, given: Index, trials: Trials) -> Diagnosis:
     """The diagnosis; `given` is the index without adapters, whose notes can be cut anew."""
-    pipeline, asked = runs.pipeline, _asked(runs, index, goal)
+    index = runs.index
+    pipeline, asked = runs.pipeline, _asked(runs, goal)
     chunks = tried(runs, goal, prices, given, trials.file) if trials.rechunk else None
-    outside = [] if goal.aim is Aim.OUT else list(causes_outside(runs, index, goal))
+    outside = [] if goal.aim is Aim.OUT else list(causes_outside(runs, goal))
     sure = [one for one in outside if one.verified or one.certain]
     of_note: list[Cause] = []
     if not any(one.verified for one in outside):
-        of_note = list(causes_in_note(runs, index, goal))
+        of_note = list(causes_in_note(runs, goal))
         mended = [one for one in of_note if one.verified or one.certain]
         outside = [*mended, *of_question(causes_of_form, asked), *outside]
     every = _of_engine([*repairs(pipeline), *values_of_own_legs(runs, goal)], pipeline, index)
     refuted = [one for one in outside if one.refuted and not one.certain]
     outside = [one for one in outside if one not in refuted]
     known = {one.where for one in outside}
-    inside = [one for one in causes_inside(every, runs, goal, prices, index) if one.where not in known]
+    inside = [one for one in causes_inside(every, runs, goal, prices) if one.where not in known]
     inside = [*outscored(runs, goal, inside), *inside]
     offered = [*every, *without_stop_words(pipeline)]
     of_words = [] if outside else of_question(causes_of_words, asked)
@@ -442,7 +440,7 @@ def _page(
         too = [f"no note has “{one}”" for one in of_question(unknown_name, asked)]
         for one in [] if of_words else too or [cause.description for cause in lacking]:
             inside[0] = replace(inside[0], description=f"{inside[0].description}; and {one}")
-    in_chunk = [] if outside or of_words else cause_in_chunk(runs, index, goal)
+    in_chunk = [] if outside or of_words else cause_in_chunk(runs, goal)
     of_stages = _likelier(in_chunk, inside)
     if of_words:
         of_stages = [*inside, *of_words] if _is_unusual(inside) else [*of_words, *inside]
@@ -452,11 +450,11 @@ def _page(
     changed = repaired_slots(causes[0]) if causes else ()
     fixes, found = best_fixes(offered, changed, runs, goal, prices)
     if not fixes:
-        fixes = fixes_of_many([one.repairs for one in inside], runs, goal, prices, index)
+        fixes = fixes_of_many([one.repairs for one in inside], runs, goal, prices)
         found = len(fixes)
     elif causes and len(causes[0].repairs) > 1:
-        fixes = [*fixes_of_many([causes[0].repairs], runs, goal, prices, index), *fixes]
-    few = [verified(one, runs, goal, index, trials.file) for one in _few(fixes)]
+        fixes = [*fixes_of_many([causes[0].repairs], runs, goal, prices), *fixes]
+    few = [verified(one, runs, goal, trials.file) for one in _few(fixes)]
     if chunks is None and first == ("chunk",) and is_quick(given):
         chunks = tried(runs, goal, prices, given, trials.file)
     if chunks is None:
@@ -499,7 +497,7 @@ def _is_unusual(inside: Sequence[Cause]) -> bool:
     return bool(repairs_of_first) and all(one.own or not one.usual for one in repairs_of_first)
 
 
-def _of_engine(every: Sequence[Repair], pipeline: Pipeline, index: CachedIndex) -> list[Repair]:
+def _of_engine(every: Sequence[Repair], pipeline: Pipeline, index: Index) -> list[Repair]:
     """The repairs that can be made in the engine that was recorded; all of them for a pipeline of ours."""
     offers = getattr(innermost(index), "offers", None)
     return [
@@ -512,8 +510,9 @@ def _of_engine(every: Sequence[Repair], pipeline: Pipeline, index: CachedIndex) 
 Found = TypeVar("Found")
 
 
-def _asked(runs: Reruns, index: CachedIndex, goal: Goal) -> Asked | None:
+def _asked(runs: Reruns, goal: Goal) -> Asked | None:
     """The question to examine; None if the file is not in the index, or not wanted in the answer."""
+    index = runs.index
     rows = index.rows_of(goal.path)
     if goal.aim is Aim.OUT or not rows.size or not isinstance(innermost(index), MemoryIndex):
         return None

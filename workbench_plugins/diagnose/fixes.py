@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.measure.blame import LAYOUT, Edit, Reruns, edited, edits_between
 from workbench.measure.paired import Paired
@@ -404,19 +403,17 @@ def _has_one_score(trace: Trace) -> bool:
     return scores.size > 1 and bool((scores == scores[0]).all())
 
 
-def verified(fix: Fix, runs: Reruns, goal: Goal, index: Index, file: str = "") -> Fix:
+def verified(fix: Fix, runs: Reruns, goal: Goal, file: str = "") -> Fix:
     """The fix with what whole searches, without shortcuts, say of it and of the value that fails.
 
     `file` is the name of a system from a file of settings: content to paste is tried in the whole file.
     """
-    sharp = fix.failing is None or not _reached(fix.failing, runs, goal, index)
+    sharp = fix.failing is None or not _reached(fix.failing, runs, goal)
     paste = to_paste(fix.pipeline, {fix.setting: fix.value}) if fix.is_key else None
-    works = paste is not None and pasted_works(
-        file, paste, lambda made: _reached(made.pipeline, runs, goal, index)
-    )
+    works = paste is not None and pasted_works(file, paste, lambda made: _reached(made.pipeline, runs, goal))
     settings = fix.settings or (typed_settings(runs.pipeline, fix.pipeline) if fix.change else ())
     begins = lines_of(runs.pipeline, file)
-    after = search(runs.question, fix.pipeline, index, runs.vector)
+    after = search(runs.question, fix.pipeline, runs.index, runs.vector)
     return replace(
         fix,
         verified=sharp and goal.reached(after),
@@ -428,16 +425,14 @@ def verified(fix: Fix, runs: Reruns, goal: Goal, index: Index, file: str = "") -
     )
 
 
-def fixes_of_many(
-    some: Iterable[Sequence[Repair]], runs: Reruns, goal: Goal, prices: Prices, index: Index
-) -> list[Fix]:
+def fixes_of_many(some: Iterable[Sequence[Repair]], runs: Reruns, goal: Goal, prices: Prices) -> list[Fix]:
     """Fixes that make several known changes at once, the one with the least collateral first.
 
     `some` are sets of repairs that are enough only together. Without removals, if there are such sets.
     """
     many = [one for one in some if len(one) > 1]
     kept = [one for one in many if not any(repair.removes for repair in one)] or many
-    found = (_of_many(_nearest_bounds(one, runs, goal), runs, goal, prices, index) for one in kept)
+    found = (_of_many(_nearest_bounds(one, runs, goal), runs, goal, prices) for one in kept)
     return sorted((one for one in found if one.verified), key=lambda one: one.collateral)
 
 
@@ -457,7 +452,7 @@ def _nearest_bounds(some: Sequence[Repair], runs: Reruns, goal: Goal) -> list[Re
     return found
 
 
-def _of_many(some: Sequence[Repair], runs: Reruns, goal: Goal, prices: Prices, index: Index) -> Fix:
+def _of_many(some: Sequence[Repair], runs: Reruns, goal: Goal, prices: Prices) -> Fix:
     changed = combined(runs.pipeline, some)
     slot, name = (" and ".join(texts) for texts in zip(*((one.slot, one.name) for one in some), strict=True))
     why = "; ".join(one.why for one in some)
@@ -470,7 +465,7 @@ def _of_many(some: Sequence[Repair], runs: Reruns, goal: Goal, prices: Prices, i
         now="",
         fails=None,
         pipeline=changed,
-        verified=_reached(changed, runs, goal, index),
+        verified=_reached(changed, runs, goal),
         gained=gained,
         lost=lost,
         price=prices.price(changed),
@@ -479,9 +474,9 @@ def _of_many(some: Sequence[Repair], runs: Reruns, goal: Goal, prices: Prices, i
     )
 
 
-def _reached(pipeline: Pipeline, runs: Reruns, goal: Goal, index: Index) -> bool:
+def _reached(pipeline: Pipeline, runs: Reruns, goal: Goal) -> bool:
     """Whether a search from the beginning, without shortcuts, gives the wanted answer."""
-    return goal.reached(search(runs.question, pipeline, index, runs.vector))
+    return goal.reached(search(runs.question, pipeline, runs.index, runs.vector))
 
 
 def moved(one: Trace, other: Trace, goal: Goal) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -44,24 +44,24 @@ from workbench_plugins.diagnose.readings import (
 )
 
 
-def causes_in_note(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
+def causes_in_note(runs: Reruns, goal: Goal) -> Iterator[Cause]:
     """What is in the note or hides in it, the surest first; nothing for an index without its texts."""
-    text = "" if goal.aim is Aim.OUT else _text(index, goal.path)
+    text = "" if goal.aim is Aim.OUT else _text(runs.index, goal.path)
     if text:
-        yield from _hidden_words(runs, index, goal, text)
-        yield from _front_matter(runs, index, goal, text)
-        yield from _pictures(runs, index, goal, text)
+        yield from _hidden_words(runs, goal, text)
+        yield from _front_matter(runs, goal, text)
+        yield from _pictures(runs, goal, text)
 
 
 DATA = re.compile(r"data:[\w.+/-]+(?:;[\w=.+-]+)*;base64,[A-Za-z0-9+/=\s]*[A-Za-z0-9+/=]")
 """A picture or another file that is written into a text as base64."""
 
 
-def _pictures(runs: Reruns, index: Index, goal: Goal, text: str) -> Iterator[Cause]:
+def _pictures(runs: Reruns, goal: Goal, text: str) -> Iterator[Cause]:
     """Pictures in base64 that outweigh the text of the note; verified with the note without them."""
     found = DATA.findall(text)
     inside = sum(map(len, found))
-    if 2 * inside > len(text) and _reached(runs, index, goal, DATA.sub("", text)):
+    if 2 * inside > len(text) and _reached(runs, goal, DATA.sub("", text)):
         yield Cause(
             ("note",),
             f"{goal.path} has {counted(len(found), 'file')} written into it as base64, such as a picture: "
@@ -76,7 +76,7 @@ POINTER = "version https://git-lfs.github.com/spec/"
 """How a file begins that stands in place of a large one. Source: git-lfs, docs/spec.md."""
 
 
-def _hidden_words(runs: Reruns, index: Index, goal: Goal, text: str) -> Iterator[Cause]:
+def _hidden_words(runs: Reruns, goal: Goal, text: str) -> Iterator[Cause]:
     """What hides words of the question in the wanted note.
 
     Each reading is tried alone, and then several together for the words that none alone brings back.
@@ -98,7 +98,7 @@ def _hidden_words(runs: Reruns, index: Index, goal: Goal, text: str) -> Iterator
     for one in readings if missing else ():
         back = missing.keys() - missing_words(missing, one.meant(text)).keys()
         if back:
-            found.append(_hidden(runs, index, goal, text, [one], back))
+            found.append(_hidden(runs, goal, text, [one], back))
             yield found[-1]
             asked = {word: parts for word, parts in asked.items() if word not in back}
     hidden = missing_words(asked, text)
@@ -106,7 +106,7 @@ def _hidden_words(runs: Reruns, index: Index, goal: Goal, text: str) -> Iterator
         several = _together(readings, text, hidden)
         if several:
             back = missing.keys() - missing_words(missing, _as_meant(several, text)).keys()
-            yield _hidden(runs, index, goal, text, several, back)
+            yield _hidden(runs, goal, text, several, back)
 
 
 def _as_meant(readings: Sequence[Reading], text: str) -> str:
@@ -128,18 +128,16 @@ def _together(readings: Sequence[Reading], text: str, hidden: Mapping[str, set[s
     return found
 
 
-def _hidden(
-    runs: Reruns, index: Index, goal: Goal, text: str, readings: Sequence[Reading], back: Collection[str]
-) -> Cause:
+def _hidden(runs: Reruns, goal: Goal, text: str, readings: Sequence[Reading], back: Collection[str]) -> Cause:
     """The cause that the note hides these words, tried with the note in some readings."""
-    reached = _reached(runs, index, goal, _as_meant(readings, text))
+    reached = _reached(runs, goal, _as_meant(readings, text))
     has, words = " and ".join(one.has for one in readings), ", ".join(sorted(back)[:4])
     outcome = {
         True: f"; with the note mended, the file is {goal.aim}",
         False: f"; with the note mended, the file is still not {goal.aim}",
         None: "",
     }
-    repair = _shell(readings, index, goal.path, text) if reached else _by_hand(readings)
+    repair = _shell(readings, runs.index, goal.path, text) if reached else _by_hand(readings)
     return Cause(
         ("note",),
         f"{goal.path} has {has}, and so it does not have these words of the question: {words}",
@@ -162,7 +160,7 @@ def _lines_text(readings: Sequence[Reading], text: str, back: Collection[str]) -
     return f". They are in {' and '.join(hiding[:2])}" if hiding else ""
 
 
-def _front_matter(runs: Reruns, index: Index, goal: Goal, text: str) -> Iterator[Cause]:
+def _front_matter(runs: Reruns, goal: Goal, text: str) -> Iterator[Cause]:
     """Words of the question that only the front matter has, or a front matter that outweighs the text.
 
     Verified with the note in a temporary copy of the index: with its front matter written as text, or
@@ -175,7 +173,7 @@ def _front_matter(runs: Reruns, index: Index, goal: Goal, text: str) -> Iterator
     asked = {one.lower() for one in content_words(unicode_words(runs.question))}
     only = sorted(asked & words_of(inside) - words_of(body))
     values = [line.partition(":")[2].strip(" []\"'") for line in inside.splitlines()]
-    if only and _reached(runs, index, goal, f"# {' '.join(values)}\n\n{body}"):
+    if only and _reached(runs, goal, f"# {' '.join(values)}\n\n{body}"):
         yield Cause(
             ("note",),
             f"only the front matter of {goal.path} has these words of the question: {', '.join(only[:4])}",
@@ -183,7 +181,7 @@ def _front_matter(runs: Reruns, index: Index, goal: Goal, text: str) -> Iterator
             f"with the values of its front matter as a heading, the file is {goal.aim}",
             True,
         )
-    elif not only and len(inside) > len(body) and _reached(runs, index, goal, body):
+    elif not only and len(inside) > len(body) and _reached(runs, goal, body):
         yield Cause(
             ("note",),
             f"the front matter of {goal.path} outweighs its text: {counted(len(inside), 'character')} of it, "
@@ -233,28 +231,28 @@ def _text(index: Index, path: str) -> str:
     return next((one.text for one in documents if one.path == path), "")
 
 
-def _reached(runs: Reruns, index: Index, goal: Goal, text: str) -> bool | None:
+def _reached(runs: Reruns, goal: Goal, text: str) -> bool | None:
     """Whether the answer is as wanted in a temporary index in which the note has another text.
 
     None, which is *not tried*, for an index that cannot be made again here.
     """
     try:
-        memory = cut_index(index)
+        memory = cut_index(runs.index)
         chunker = chunker_named(memory.store.settings.chunker)
         assert chunker is not None  # cut_index has checked it
         with rebuilt(memory, chunker, "the note as it is meant", {goal.path: text}) as mended:
             return goal.reached(search(runs.question, runs.pipeline, mended, runs.vector))
     except WorkbenchError:
-        return _reached_in_a_copy(runs, index, goal, text)
+        return _reached_in_a_copy(runs, goal, text)
 
 
 MOST_COPIED = 1000
 """A memory of more files is not copied."""
 
 
-def _reached_in_a_copy(runs: Reruns, index: Index, goal: Goal, text: str) -> bool | None:
+def _reached_in_a_copy(runs: Reruns, goal: Goal, text: str) -> bool | None:
     """The same for an index whose chunker is not known: with a copy of the folder and of the index file."""
-    inner = innermost(index)
+    inner = innermost(runs.index)
     if not isinstance(inner, MemoryIndex) or inner.root is None or getattr(inner.embedder, "remote", False):
         return None
     paths = {path: Path(path) for path in inner.paths()}

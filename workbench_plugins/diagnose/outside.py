@@ -98,24 +98,25 @@ def _on_disk(index: Index, target: str) -> bool:
         return False
 
 
-def causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
+def causes_outside(runs: Reruns, goal: Goal) -> Iterator[Cause]:
     """What is wrong with the index, as far as it concerns a file that is wanted in the answer.
 
     A command of a repair names the folder and the index, so that it can be pasted.
     """
-    inner = innermost(index)
+    inner = innermost(runs.index)
     folder = memory = "FOLDER"
     if isinstance(inner, MemoryIndex) and inner.root is not None:
         folder, memory = shlex.quote(str(inner.root)), inner.command_options
-    for one in _causes_outside(runs, index, goal):
+    for one in _causes_outside(runs, goal):
         named = folder if " --index " in one.repair else memory
         yield replace(one, repair=one.repair.replace("FOLDER", named))
 
 
-def _causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
+def _causes_outside(runs: Reruns, goal: Goal) -> Iterator[Cause]:
+    index = runs.index
     yield from _refused(index)
-    yield from _of_no_file(runs, index, goal)
-    yield from _empty_scope(runs, index, goal)
+    yield from _of_no_file(runs, goal)
+    yield from _empty_scope(runs, goal)
     of_its_own = getattr(innermost(index), "causes", None)
     yield from () if of_its_own is None else of_its_own(runs, goal)
     changed = changed_files(index)
@@ -140,14 +141,14 @@ def _causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
         yield of_kind("not read", told)
         return
     if changed:
-        yield from _stale(runs, index, goal, changed, indexed)
+        yield from _stale(runs, goal, changed, indexed)
     if indexed:
         yield from _wordless(index, goal)
-    vectors = [] if not indexed or not asks_vectors(runs) else list(_of_vectors(runs, index, goal))
+    vectors = [] if not indexed or not asks_vectors(runs) else list(_of_vectors(runs, goal))
     yield from vectors
     if indexed and not changed and not vectors:
-        yield from _of_store(runs, index, goal)
-        yield from _copies(runs, index, goal)
+        yield from _of_store(runs, goal)
+        yield from _copies(runs, goal)
 
 
 def _renaming(index: Index, path: str) -> str:
@@ -163,12 +164,12 @@ def _renaming(index: Index, path: str) -> str:
     return f"mv -n {shlex.quote(str(file))} {shlex.quote(str(new))} && workbench index FOLDER"
 
 
-def _of_no_file(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
+def _of_no_file(runs: Reruns, goal: Goal) -> Iterator[Cause]:
     """Ids of another engine that name no file of the index: tried with the paths that they mean."""
     if not runs.base.unknown_ids:
         return
     ids = [one.chunk.id for one in runs.base.results]
-    found = path_form(ids, index.paths())
+    found = path_form(ids, runs.index.paths())
     meant = [found[1](one) for one in ids] if found else []
     place = 1 + meant.index(goal.path) if goal.path in meant else 0
     works = place == 1 if goal.aim is Aim.FIRST else place > 0
@@ -198,10 +199,10 @@ def asks_vectors(runs: Reruns) -> bool:
     return any(isinstance(stage, VectorLeg) for stage in runs.pipeline.stages)
 
 
-def _empty_scope(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
+def _empty_scope(runs: Reruns, goal: Goal) -> Iterator[Cause]:
     """A scope in which no file of the index is: tried without the folders that it has in front."""
     stage = next((one for one in runs.pipeline.stages if isinstance(one, Scope)), None)
-    paths = index.paths()
+    paths = runs.index.paths()
     if stage is None or not stage.where or any(map(stage.lets_pass, paths)):
         return
     shorter = ["/".join(one.split("/")[cut:]) for one in stage.where for cut in range(1, one.count("/"))]
@@ -220,23 +221,23 @@ def _empty_scope(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     )
 
 
-def _of_store(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
+def _of_store(runs: Reruns, goal: Goal) -> Iterator[Cause]:
     """What the doctor finds wrong with the file's rows in the store; nothing without that feature."""
-    inner = innermost(index)
+    inner = innermost(runs.index)
     if has_feature("doctor") and isinstance(inner, OpenIndex):
         from workbench_plugins.doctor.faults import faults_of_file
 
         for one in faults_of_file(inner, goal.path):
             told = f"{goal.path}: {one.count:,} of {one.of:,} ({one.kind})"
             cause = Cause(("index",), one.description, one.repair, told, False)
-            yield _unseen_change(cause, runs, index, goal) if one.kind == "stale" else cause
+            yield _unseen_change(cause, runs, goal) if one.kind == "stale" else cause
 
 
-def _unseen_change(cause: Cause, runs: Reruns, index: Index, goal: Goal) -> Cause:
+def _unseen_change(cause: Cause, runs: Reruns, goal: Goal) -> Cause:
     """The cause of a file that has other text than the index, which size and time do not show; tried."""
     told = replace(cause, description="the file has changed since it was indexed, but not its size and time")
     try:
-        with _up_to_date(index, verify=True) as fresh:
+        with _up_to_date(runs.index, verify=True) as fresh:
             if fresh is None:
                 return told
             reached = goal.reached(search(runs.question, runs.pipeline, fresh))
@@ -293,16 +294,16 @@ def _refused(index: Index) -> Iterator[Cause]:
 # An index that is older than its folder
 
 
-def _stale(runs: Reruns, index: Index, goal: Goal, changed: list[str], indexed: bool) -> Iterator[Cause]:
+def _stale(runs: Reruns, goal: Goal, changed: list[str], indexed: bool) -> Iterator[Cause]:
     """The index is older than the folder: verified with a copy that is brought up to date."""
     kind, concerns = "old" if indexed else "new", goal.path in changed
     try:
-        with _up_to_date(index) as fresh:
+        with _up_to_date(runs.index) as fresh:
             if fresh is None:
                 return
             reached = goal.reached(search(runs.question, runs.pipeline, fresh))
             chunks = fresh.rows_of(goal.path).size
-            former = "" if indexed else _former_name(index, fresh, goal.path)
+            former = "" if indexed else _former_name(runs.index, fresh, goal.path)
     except WorkbenchError as error:
         if concerns:
             yield of_kind(kind, f"{goal.path}: The copy could not be brought up to date: {error.problem}")
@@ -347,11 +348,12 @@ def _up_to_date(index: Index, verify: bool = False) -> Iterator[MemoryIndex | No
             yield fresh
 
 
-def _copies(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
+def _copies(runs: Reruns, goal: Goal) -> Iterator[Cause]:
     """Files with one text in the answer: verified with a longer answer, of which each text counts once.
 
     Files that nearly repeat each other also crowd out one that differs in a word: tried without them.
     """
+    index = runs.index
     answer = [one.chunk for one in runs.base.results]
     limit = int(min(runs.pipeline.limit, index.size))
     copies = len(answer) - len(_each_once(answer))
@@ -449,7 +451,8 @@ def _each_once(chunks: Sequence[Chunk]) -> list[Chunk]:
 # Vectors
 
 
-def _of_vectors(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
+def _of_vectors(runs: Reruns, goal: Goal) -> Iterator[Cause]:
+    index = runs.index
     rows = index.rows_of(goal.path)
     distances = distances_of(index, runs.vector, rows)
     if distances is None or runs.vector is None:
@@ -457,7 +460,7 @@ def _of_vectors(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     if not np.isfinite(distances).all():
         away = rows[~np.isfinite(distances)]
         told = f"{goal.path}: {away.size} of {counted(rows.size, 'chunk')} are in no answer of the vector leg"
-        yield of_kind("unreached", told, found_with(runs, index, goal, _embedded(index, away)))
+        yield of_kind("unreached", told, found_with(runs, goal, _embedded(index, away)))
         return
     best = int(rows[np.argmin(distances)])
     (chunk,) = index.chunks(np.array([best]))
@@ -474,26 +477,27 @@ def _of_vectors(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
             f"{chunk.location}: embedded again, its cosine with its stored vector is {cosine:.3f}, "
             f"and {rank - 1} other chunks are nearer"
         )
-        yield _foreign(runs, index, goal, evidence)
+        yield _foreign(runs, goal, evidence)
     else:
-        yield from _half_read(runs, index, goal)
+        yield from _half_read(runs, goal)
 
 
 MOST_EMBEDDED = 300
 """So many chunks are embedded again at most to try what the right vectors would bring."""
 
 
-def _foreign(runs: Reruns, index: Index, goal: Goal, evidence: str) -> Cause:
+def _foreign(runs: Reruns, goal: Goal, evidence: str) -> Cause:
     """The stored vectors are those of another model: tried with the file's vectors made anew, then with all.
 
     Not tried to the end in an index of very many chunks.
     """
+    index = runs.index
     own = index.rows_of(goal.path)
-    works: bool | None = found_with(runs, index, goal, _embedded(index, own))
+    works: bool | None = found_with(runs, goal, _embedded(index, own))
     if not works:
         small = index.size <= MOST_EMBEDDED
         every = np.concatenate([index.rows_of(path) for path in index.paths()]) if small else own
-        works = found_with(runs, index, goal, _embedded(index, every)) if small else None
+        works = found_with(runs, goal, _embedded(index, every)) if small else None
     return of_kind("foreign", evidence, works)
 
 
@@ -503,11 +507,12 @@ def _embedded(index: Index, rows: Rows) -> dict[int, Vector]:
     return {int(row): index.embed(chunk.text) for row, chunk in zip(rows, chunks, strict=True)}
 
 
-def _half_read(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
+def _half_read(runs: Reruns, goal: Goal) -> Iterator[Cause]:
     """The model read chunks only in part.
 
     Verified with the vectors of all of them, or of the part of one chunk that the model did not read.
     """
+    index = runs.index
     rows, asked = index.rows_of(goal.path), runs.vector
     part = {
         row: one for row, one in zip(rows.tolist(), index.chunks(rows), strict=True) if one.read_share < 1
@@ -515,7 +520,7 @@ def _half_read(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     whole = _whole(index, {row: one.text for row, one in part.items()})
     if asked is None or not part:
         return
-    if whole and found_with(runs, index, goal, whole):
+    if whole and found_with(runs, goal, whole):
         chunk = part[max(whole, key=lambda row: float(asked @ whole[row]))]
         yield half_read("read in part", chunk, "with all of it")
         return
@@ -523,7 +528,7 @@ def _half_read(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     ends = {row: unread_text(one) for row, one in part.items() if not has_runs(one.text)}
     rests = {row: index.embed(end) for row, end in ends.items() if end.strip()}
     nearest = max(rests, key=lambda row: float(asked @ rests[row]), default=None)
-    if nearest is not None and found_with(runs, index, goal, {nearest: rests[nearest]}):
+    if nearest is not None and found_with(runs, goal, {nearest: rests[nearest]}):
         yield half_read("too long", part[nearest], "with the rest alone")
 
 
@@ -547,9 +552,9 @@ def _whole(index: Index, texts: Mapping[int, str]) -> dict[int, Vector]:
     return dict(zip(texts, found, strict=True))
 
 
-def found_with(runs: Reruns, index: Index, goal: Goal, vectors: dict[int, Vector]) -> bool:
+def found_with(runs: Reruns, goal: Goal, vectors: dict[int, Vector]) -> bool:
     """Whether the answer is as wanted when some rows have these vectors."""
-    other = _Reembedded(index, vectors)
+    other = _Reembedded(runs.index, vectors)
     return goal.reached(search(runs.question, runs.pipeline, other, runs.vector))
 
 
