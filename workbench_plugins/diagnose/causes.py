@@ -31,6 +31,7 @@ from workbench.retrieval.explain import Explanation, Verdict, explain, steps
 from workbench.retrieval.fusion import OneLeg, RankSum, Weighted
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import FixedDepth, LegRank, LegStage, Union, legs_of
+from workbench.retrieval.own_stages import is_own, place_of
 from workbench.retrieval.pipeline import Change, Pipeline
 from workbench.retrieval.query import JoinedWords, PrunedUnicodeWords, PrunedWords, UnicodeWords
 from workbench.retrieval.scope import EVERYTHING, FILTER_FIRST, Scope
@@ -45,8 +46,6 @@ from workbench_plugins.diagnose.suspects import (
     Suspects,
     drops_all,
     early_text,
-    is_own,
-    place_of,
     plain_leg,
     scales_apart,
     suspects,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from workbench.measure.blame import Edit, Reruns
 from workbench.retrieval.legs import LegStage, legs_of
+from workbench.retrieval.own_stages import is_own
 from workbench_plugins.diagnose.causes import Repair
 from workbench_plugins.diagnose.parameters import (
     Aim,
@@ -15,7 +16,7 @@ from workbench_plugins.diagnose.parameters import (
     parameters_of,
     setting_text,
 )
-from workbench_plugins.diagnose.suspects import has, is_own
+from workbench_plugins.diagnose.suspects import has
 
 
 def values_of_own_legs(runs: Reruns, goal: Goal) -> list[Repair]:

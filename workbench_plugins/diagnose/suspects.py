@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from types import CodeType
 
 import numpy as np
 
@@ -17,6 +14,7 @@ from workbench.retrieval.columns import Columns
 from workbench.retrieval.cutoff import Floor, Limit, MinScore, early_limits
 from workbench.retrieval.fusion import Fusion
 from workbench.retrieval.legs import KeywordLeg, LegStage, Union, VectorLeg, legs_of
+from workbench.retrieval.own_stages import is_own
 from workbench.retrieval.query import unicode_words, words_query
 from workbench.safe_text import counted
 from workbench_plugins.diagnose.parameters import Aim, Goal
@@ -212,15 +210,6 @@ def _joined(trace: Trace) -> set[str] | None:
     return {slot for slot, rows in lost.items() if rows == alone and slot != Limit.slot}
 
 
-def is_own(stage: object) -> bool:
-    """Whether a stage is neither of the workbench nor of a feature of it."""
-    return _is_own_module(type(stage).__module__)
-
-
-def _is_own_module(name: str) -> bool:
-    return name.partition(".")[0] not in ("workbench", "workbench_plugins")
-
-
 def drops_all(traces: Sequence[Trace]) -> float | None:
     """The best score of all searches, if a floor drops every candidate of each; None if it leaves one."""
     best = [float(np.nanmax(trace.columns["score"])) for trace in traces if _floor_drops_all(trace)]
@@ -265,33 +254,6 @@ def scales_apart(trace: Trace, slot: str) -> str:
 
 def _range(low: float, high: float) -> str:
     return f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
-
-
-COMPUTING = ("formula", "contributions", "part", "together", "thresholds", "rows", "query", "words", "run")
-"""The methods in which stages of all kinds compute, the one that decides about the others first."""
-
-
-def place_of(stage: Stage) -> str:
-    """The file of a stage of one's own, and the line in which it computes, or else that of its class.
-
-    It is empty for a stage of the workbench's, and for one whose source is not at hand.
-    """
-    kind = type(stage)
-    methods = [getattr(kind, name, None) for name in COMPUTING]
-    own = [one for one in methods if inspect.isfunction(one) and _is_own_module(one.__module__)]
-    try:
-        file, line = inspect.getfile(kind), inspect.getsourcelines(kind)[1]
-    except (OSError, TypeError):
-        return ""
-    if own:
-        file, line = own[0].__code__.co_filename, _first_line(own[0].__code__)
-    return f"{Path(file).name}:{line}" if is_own(stage) else ""
-
-
-def _first_line(code: CodeType) -> int:
-    """The first line of what a function does, which is below its name and its docstring."""
-    lines = [line for *_, line in code.co_lines() if line is not None and line > code.co_firstlineno]
-    return min(lines, default=code.co_firstlineno)
 
 
 def _unsorted(trace: Trace) -> Iterator[str]:

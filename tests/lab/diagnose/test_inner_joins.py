@@ -15,10 +15,11 @@ from workbench.measure.blame import Reruns
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import FixedDepth, VectorLeg
+from workbench.retrieval.own_stages import place_of
 from workbench.retrieval.pipeline import search
 from workbench_plugins.diagnose.causes import combined, repairs
 from workbench_plugins.diagnose.diagnosis import diagnose
-from workbench_plugins.diagnose.suspects import inner_joins, place_of
+from workbench_plugins.diagnose.suspects import inner_joins
 from workbench_plugins.recorder.recording import record
 
 NOTES = {

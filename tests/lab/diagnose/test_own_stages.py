@@ -32,6 +32,7 @@ from workbench.retrieval.legs import (
     no_hits,
     with_leg,
 )
+from workbench.retrieval.own_stages import place_of
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import JoinedWords
 from workbench.retrieval.scoring import Cosine, MinMaxRank
@@ -40,7 +41,6 @@ from workbench.terminal import text_of
 from workbench_plugins.diagnose.causes import combined
 from workbench_plugins.diagnose.diagnosis import diagnose
 from workbench_plugins.diagnose.stage_settings import typed_settings
-from workbench_plugins.diagnose.suspects import place_of
 
 NOTES = {
     "memory/tea/pot.md": "# Pot\nThe tea pot .\n",
