@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from shlex import quote
 
 from workbench.errors import InputError
@@ -34,6 +34,8 @@ def outside(target: str, memory: str, index: OpenIndex) -> InputError | None:
     root = Path(memory)
     if not root.is_dir() or _is_in(root, root / target) or index.rows_of(target).size:
         return None
+    if any(PurePosixPath(one).name == target for one in index.paths()):
+        return None  # the file of that name in the memory is nearer than one beside it
     for file in _places(root, target):
         if file.is_file() and not _is_in(root, file):
             known = _beside(root, file)

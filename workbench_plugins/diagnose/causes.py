@@ -25,7 +25,7 @@ from workbench.measure.blame import LAYOUT, Edit, Reruns, edited, edits_between,
 from workbench.measure.measures import HITS
 from workbench.measure.paired import Paired, paired_values
 from workbench.measure.questions import Control, Question, QuestionSet
-from workbench.records import DropKind, Floats, Stage, Trace
+from workbench.records import Candidate, DropKind, Floats, Stage, Trace
 from workbench.retrieval.cutoff import Limit, Order, early_limits
 from workbench.retrieval.explain import Explanation, Verdict, explain, steps
 from workbench.retrieval.fusion import OneLeg, RankSum, Weighted
@@ -942,7 +942,15 @@ def _missed(trace: Trace, path: str, slot: str) -> str:
     misses = best.drop.misses
     names = [f"{one.measure} " if len(misses) > 1 else "" for one in misses]
     told = [f"{name}{one.shown}" for name, one in zip(names, misses, strict=True)]
-    return f" (this file: {', '.join(told)})"
+    return f" ({_whose(trace, best)}: {', '.join(told)})"
+
+
+def _whose(trace: Trace, best: Candidate) -> str:
+    """Whose the numbers are with which a candidate misses: its file's, or all candidates' alike."""
+    cutoff = trace.cutoffs.get(trace.stage_number(best.drop.stage)) if best.drop else None
+    values = [one.values for one in cutoff.thresholds] if cutoff else []
+    alike = all(np.unique(one[~np.isnan(one)]).size == 1 for one in values)
+    return "the whole answer" if values and alike and trace.rows.size > 1 else "this file"
 
 
 def _above_all(prices: Prices) -> str:

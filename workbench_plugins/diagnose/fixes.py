@@ -7,6 +7,7 @@ the file of settings that the pipeline comes from.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cache
@@ -40,6 +41,8 @@ from workbench_plugins.diagnose.stages_as_code import code_of_stages
 if TYPE_CHECKING:
     from workbench_plugins.diagnose.chunk_sizes import OtherChunks
 
+FUNCTION = re.compile(r"<function (\w+) at 0x[0-9a-f]+>")
+"""How Python writes a function that is a parameter of a stage; its address says nothing."""
 MOST_FIXES = 5
 """So many fixes are shown: more would be no advice."""
 
@@ -169,7 +172,8 @@ class Fix:
         if self.change.moves:
             return self.change.name
         edits = ((one.slot, one.content) for one in self.change.edits)
-        return ", ".join(f"no {slot}" if one is None else f"{slot} = {one!r}" for slot, one in edits)
+        told = ", ".join(f"no {slot}" if one is None else f"{slot} = {one!r}" for slot, one in edits)
+        return FUNCTION.sub(r"\1", told)
 
     @property
     def runs_alone(self) -> bool:

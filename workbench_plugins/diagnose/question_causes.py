@@ -18,7 +18,7 @@ from contextlib import suppress
 from datetime import date
 from functools import cache
 from importlib.util import find_spec
-from itertools import groupby, product
+from itertools import groupby, pairwise, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -43,7 +43,7 @@ from workbench_plugins.diagnose.misread_terms import misread_terms
 from workbench_plugins.diagnose.question_syntax import syntax_causes
 from workbench_plugins.diagnose.readings import READINGS
 from workbench_plugins.diagnose.short_forms import NUMBERS_IN_WORDS, short_form_causes, spelled_out
-from workbench_plugins.diagnose.unread_scripts import script
+from workbench_plugins.diagnose.unread_scripts import UNSPACED, script
 from workbench_plugins.diagnose.written_otherwise import written_otherwise
 
 LANGUAGES = {
@@ -150,14 +150,14 @@ def _language(asked: Asked) -> Iterator[Cause]:
         return
     notes = _sample(asked.index)
     theirs, _ = language_of(notes)
-    mine, words = _language_of_question(asked, theirs)
-    if not mine or not theirs:
-        return
     wanted = (
         [one.text for one in asked.index.chunks(asked.index.rows_of(asked.wanted))] if asked.wanted else []
     )
     of_file, _ = language_of(wanted)
-    if mine == theirs and of_file not in ("", mine) and lacks_words(asked):
+    mine, words = _language_of_question(asked, theirs, of_file)
+    if not mine or not theirs:
+        return
+    if mine == theirs and of_file not in ("", mine) and _lacks_most_words(asked):
         yield _in_another_language(asked, mine, words, of_file, f"{asked.wanted} is")
     others = {language_of([text])[0] for text in notes} - {theirs, ""}
     if mine == theirs or not _is_rather_in(theirs, mine, wanted) or (not wanted and mine in others):
@@ -171,7 +171,8 @@ def _in_another_language(asked: Asked, mine: str, words: Sequence[str], theirs: 
     memory = inner.command_options if isinstance(inner, MemoryIndex) else "FOLDER"
     works = _in_many_languages(asked, inner) if asked.deep and isinstance(inner, MemoryIndex) else None
     evidence = (
-        f"{counted(len(words), 'word')} of the question are {mine} ({', '.join(words[:4])}); the vectors are "
+        f"of the question, {counted(len(words), 'word')} in {spoken(mine)} were counted "
+        f"({', '.join(words[:4])}); the vectors are "
         f"those of {getattr(inner, 'model', 'another engine')}"
     )
     if works is not None:
@@ -180,11 +181,22 @@ def _in_another_language(asked: Asked, mine: str, words: Sequence[str], theirs: 
     command = f"workbench index {memory} --model {MULTILINGUAL} --rebuild"
     repairs = {
         True: command,
-        False: f"ask in {theirs}",
-        None: f"ask in {theirs}; or try a model of many languages: {command}",
+        False: f"ask in {spoken(theirs)}",
+        None: f"ask in {spoken(theirs)}; or try a model of many languages: {command}",
     }
-    description = f"the question is in {mine}, and {what} in {theirs}"
+    description = f"the question is in {spoken(mine)}, and {what} in {spoken(theirs)}"
     return Cause(("question",), description, repairs[works], evidence, bool(works))
+
+
+def spoken(language: str) -> str:
+    """A language as a sentence names it; of a script, that it is a language written in it.
+
+    >>> spoken("German"), spoken("Chinese and Japanese"), spoken("Cyrillic")
+    ('German', 'Chinese or Japanese', 'a language written in Cyrillic')
+    """
+    if language in LANGUAGES:
+        return language
+    return language.replace(" and ", " or ") if " and " in language else f"a language written in {language}"
 
 
 def _is_rather_in(language: str, other: str, texts: Sequence[str]) -> bool:
@@ -197,19 +209,21 @@ def _is_rather_in(language: str, other: str, texts: Sequence[str]) -> bool:
     return one >= two and language_of(texts)[0] != other
 
 
-def _language_of_question(asked: Asked, theirs: str) -> tuple[str, list[str]]:
+def _language_of_question(asked: Asked, theirs: str, of_file: str) -> tuple[str, list[str]]:
     """The language of the question, and its function words, for notes in another one.
 
     One function word tells it, if the question has none of the notes' language, and no note any other word
-    of the question.
+    of the question. It also tells that the question is in the notes' language, and not in that of the file.
     """
     mine, words = language_of([asked.question])
     if mine or not theirs:
         return mine, words
     mine, words = language_of([asked.question], least=1)
+    every = {one.lower() for one in unicode_words(asked.question)}
+    if mine == theirs and of_file in LANGUAGES and not (every & LANGUAGES[of_file]) - {*words}:
+        return mine, [one for one in words if one not in LANGUAGES[of_file]]
     if not {*words} - ALSO_ENGLISH:
         return "", []
-    every = {one.lower() for one in unicode_words(asked.question)}
     others = {one for one in every if one not in words and len(one) >= SHORTEST}
     common = every & {*STOP_WORDS, *LANGUAGES.get(theirs, ())} - {*words}
     known = any(is_near(one, asked.vocabulary) for one in others)
@@ -269,7 +283,7 @@ def language_of(texts: Sequence[str], least: int = 2) -> tuple[str, list[str]]:
 def _words(asked: Asked) -> Iterator[Cause]:
     known = asked.vocabulary
     content = [one for one in _replaceable(asked.question) if _has_content(one.lower(), known)]
-    missing = [one for one in content if not is_near(one.lower(), known)]
+    missing = [one for one in content if not (is_near(one.lower(), known) or _has_pieces(one, known))]
     every = len(missing) == len(content)
     if not every:  # most questions have words that no note has; an abbreviation hides what is asked for
         missing = [one for one in missing if ABBREVIATION.fullmatch(one)]
@@ -298,6 +312,14 @@ def _words(asked: Asked) -> Iterator[Cause]:
         ),
         bool(better),
     )
+
+
+def _has_pieces(word: str, known: Counter[str]) -> bool:
+    """Whether notes have two neighbouring characters of a word in a script without blanks."""
+    if script(word) not in UNSPACED:
+        return False
+    pieces = [one + other for one, other in pairwise(word)]
+    return any(piece in one for one in known if script(one) in UNSPACED for piece in pieces)
 
 
 FUNCTION_WORDS = frozenset().union(*LANGUAGES.values())
@@ -440,9 +462,20 @@ def _called_otherwise(asked: Asked) -> Iterator[Cause]:
         )
 
 
+def _content(asked: Asked) -> list[str]:
+    """The words of content of the question."""
+    return [one for one in _replaceable(asked.question) if _has_content(one.lower(), asked.vocabulary)]
+
+
+def _lacks_most_words(asked: Asked) -> bool:
+    """Whether the wanted file has half of the words of content at most: some are alike in two languages."""
+    words = _content(asked)
+    return bool(words) and 2 * sum(is_near(one.lower(), asked.own) for one in words) <= len(words)
+
+
 def lacks_words(asked: Asked) -> list[Cause]:
     """Whether the wanted file has no word of content of the question, nor one that begins like it."""
-    words = [one for one in _replaceable(asked.question) if _has_content(one.lower(), asked.vocabulary)]
+    words = _content(asked)
     if not words or any(is_near(one.lower(), asked.own) for one in words):
         return []
     says = f"the file has none of these words of the question: {', '.join(words[:6])}"

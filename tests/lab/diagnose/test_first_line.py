@@ -34,7 +34,7 @@ def test_a_calibration_that_holds_an_answer_back_is_told_as_its_floor(kept: Cach
     found = diagnose(FOREIGN, pipeline, kept, TRAVEL)
     chance = lost.numbers["answerable"]
     assert "floor: return nothing if the chance that anything here answers is below 0.214" in found.headline
-    assert f"(this file: {chance:.3f})" in found.headline
+    assert f"(the whole answer: {chance:.3f})" in found.headline
     assert not any("answerable" in one.where for one in found.causes)
 
 

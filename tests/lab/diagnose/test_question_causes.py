@@ -67,7 +67,7 @@ def causes(index: MemoryIndex, question: str, target: str, system: str = THREE_F
     ("question", "target", "names"),
     [
         ("wo ist der Schlüssel für die Scheune", "memory/barn.md", "in German, and the notes are in English"),
-        ("где запасной ключ от сарая", "memory/barn.md", "in Cyrillic, and the notes are in English"),
+        ("где запасной ключ от сарая", "memory/barn.md", "in a language written in Cyrillic, and the notes"),
         ("MFA", "memory/login.md", "none of the question's words of content is in any note: MFA"),
     ],
 )
@@ -76,6 +76,40 @@ def test_what_the_question_has_and_no_note_has_is_named(
 ) -> None:
     (told,) = causes(index, question, target)
     assert names in told
+
+
+def test_a_run_of_characters_of_which_the_notes_have_a_part_is_not_called_unknown(tmp_path: Path) -> None:
+    notes = {
+        "memory/organ.md": "# 礼拝堂のオルガン\n調律は十一月に行う。\n",
+        "memory/tea.md": "# お茶\n湯を沸かす。\n",
+    }
+    with world.build(tmp_path, notes) as opened:
+        assert not any("in any note" in one for one in causes(opened, "オルガンの調律", "memory/organ.md"))
+        assert any("in any note" in one for one in causes(opened, "飛行機", "memory/organ.md"))
+
+
+FOREIGN = [
+    ("humidity in the mouldy organ", "Das Gehäuse der Orgel schimmelt, und die Luft ist feucht.", "German"),
+    (
+        "which pipes block the emergency exit",
+        "Los tubos no dejan pasar a la salida de emergencia.",
+        "Spanish",
+    ),
+    ("how do we clean the stops", "Rejstříky jsou špinavé, ale ještě hrají; kdo je čistí?", "Czech"),
+    ("when do we tune the organ", "調律は十一月に行う。担当は森田さん。", "Chinese or Japanese"),
+    ("where is the spare key", "Where is the key of the Orgel? It is here.", ""),
+]
+
+
+@pytest.mark.parametrize(("question", "text", "language"), FOREIGN)
+def test_a_file_in_another_language_than_the_question_and_the_notes_is_named(
+    question: str, text: str, language: str, tmp_path: Path
+) -> None:
+    with world.build(tmp_path, NOTES | {"memory/organ.md": f"# x\n{text}\n"}) as opened:
+        asked = Asked(question, SYSTEMS[THREE_FIXES.name], opened, lambda _: False, wanted="memory/organ.md")
+        found = [one.description for one in causes_of_form(asked)]
+    wanted = f"the question is in English, and memory/organ.md is in {language}"
+    assert found == ([wanted] if language else [])
 
 
 def test_what_cannot_be_tried_is_said_as_the_next_thing_to_do(
