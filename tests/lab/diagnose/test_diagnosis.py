@@ -286,8 +286,9 @@ def test_a_stage_that_raises_for_a_question_of_the_price_ends_no_diagnosis(toy: 
 
     found = diagnose(TEA.question, SHIPPED.with_stage(Picky()), toy, TEA.target)
     assert found.prices.alone
-    assert "rows (test_diagnosis.py:" in found.text
-    assert "raises ZeroDivisionError: no such question" in " ".join(found.text.split())
+    told = " ".join(found.text.split())
+    assert "Picky (test_diagnosis.py:" in told
+    assert "ends with ZeroDivisionError: no such question" in told
 
 
 def test_a_whole_stage_is_typed_as_a_setting() -> None:
