@@ -187,14 +187,15 @@ def hanging(line: str) -> Part:
 
 
 def apart(value: float, limit: float) -> tuple[str, str]:
-    """Two numbers with three decimals, or with as many more as it takes to tell them apart.
+    """Two numbers with three decimals, or with as many more as it takes to tell them apart, and from 0.
 
-    >>> apart(0.3071, 0.35), apart(0.34996, 0.35), apart(0.0, 1e-45)
-    (('0.307', '0.350'), ('0.34996', '0.35000'), ('0.0', '1e-45'))
+    >>> apart(0.3071, 0.35), apart(0.34996, 0.35), apart(0.00032, 0.01), apart(0.0, 1e-45)
+    (('0.307', '0.350'), ('0.34996', '0.35000'), ('0.0003', '0.0100'), ('0.0', '1e-45'))
     """
     for digits in range(3, 17):
         left, right = f"{value:.{digits}f}", f"{limit:.{digits}f}"
-        if value == limit or left != right:
+        hidden = any(float(text) == 0 != one for text, one in ((left, value), (right, limit)))
+        if (value == limit or left != right) and not hidden:
             return left, right
     return repr(float(value)), repr(float(limit))
 

@@ -276,6 +276,12 @@ def test_a_difference_that_the_correction_takes_away_says_so() -> None:
     assert not str(once).endswith("alone")
 
 
+def test_an_interval_without_zero_that_the_test_does_not_confirm_is_printed_with_p() -> None:
+    few = Paired(**{**vars(flips(9, 0, 41)), "p": 0.0625, "p_holm": 0.0625, "interval": (0.07, 0.41)})
+    assert not few.differs
+    assert str(few).startswith("no significant difference (41 questions, p = 0.062): better on 9, worse on 0")
+
+
 # bad input
 
 

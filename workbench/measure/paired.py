@@ -44,8 +44,11 @@ class Paired(Shown):
     @property
     def differs(self) -> bool:
         """Whether the units suffice to tell the two apart: by the corrected p and the interval."""
-        includes_zero = self.interval is not None and self.interval[0] <= 0 <= self.interval[1]
-        return self.p_holm < LEVEL and not includes_zero
+        return self.p_holm < LEVEL and (self.interval is None or self._excludes_zero)
+
+    @property
+    def _excludes_zero(self) -> bool:
+        return self.interval is not None and not self.interval[0] <= 0 <= self.interval[1]
 
     @property
     def can_tell(self) -> bool:
@@ -58,6 +61,8 @@ class Paired(Shown):
         if not self.differs:
             questions = counted(self.n, "question") + self._units_text()
             after = f", after {self.comparisons} comparisons" if self.p < LEVEL <= self.p_holm else ""
+            if not after and self._excludes_zero:  # the bootstrap and the test differ for few files
+                questions += f", p = {self.p:.2g}"
             sentence = f"no significant difference ({questions}{after}): {better}, {worse}"
             alone = " for this comparison alone" if after and self.interval else ""
             return sentence + self._interval_sentence() + alone

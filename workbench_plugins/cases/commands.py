@@ -31,6 +31,7 @@ from workbench.memory.files import replaced
 from workbench.memory.store.sqlite.location import make_folder
 from workbench.records import Trace
 from workbench.registry import has_feature
+from workbench.retrieval.own_stages import is_own
 from workbench.retrieval.pipeline import search
 from workbench.retrieval.query import check_question
 from workbench.safe_text import counted
@@ -120,6 +121,11 @@ def new(
         case = making.case_of(cleaned, asked, opened, expected, vectors=making.travelling(vectors))
         here = search(cleaned, asked, opened).paths()
     _save(case.with_changes(known_bug=known_bug, references=reference or []), out, overwrite)
+    if any(map(is_own, asked.stages)):
+        print_error(
+            f"{asked.name} has a stage of your own. The case names it and has no code, so it runs only where "
+            "the package that registers it is installed."
+        )
     observed = case.questions[0].observed
     if observed and observed.returned is not None and list(observed.returned) != here[:MOST_RETURNED]:
         print_error(

@@ -48,7 +48,7 @@ def pipeline_of_case(system: CaseSystem, folder: Path | None = None) -> Pipeline
             "Put the file beside the case: system: {openclaw: {file: openclaw.json}}",
         )
     _check_settings(system)
-    pipeline = SYSTEMS.named(system.name)
+    pipeline = _named(system.name)
     known = changes_of(system.name) if system.changes else {}
     for name in system.changes:
         if name not in known:
@@ -56,6 +56,15 @@ def pipeline_of_case(system: CaseSystem, folder: Path | None = None) -> Pipeline
         pipeline = pipeline.with_changes(known[name])
     (pipeline,), slots = with_keys_of_any_language([pipeline], system.settings)
     return with_settings(pipeline.asking(system.limit, system.min_score), slots)
+
+
+def _named(name: str) -> Pipeline:
+    """The system of that name. Raises InputError, which also says what a system of one's own needs."""
+    try:
+        return SYSTEMS.named(name)
+    except InputError as error:
+        own = "A case has no code: if this is a system of one's own, install the package that registers it."
+        raise InputError(error.problem, f"{error.remedy}\n  {own}") from None
 
 
 def _check_settings(system: CaseSystem) -> None:

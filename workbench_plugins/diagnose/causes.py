@@ -26,7 +26,7 @@ from workbench.measure.measures import HITS
 from workbench.measure.paired import Paired, paired_values
 from workbench.measure.questions import Control, Question, QuestionSet
 from workbench.records import Candidate, DropKind, Floats, Stage, Trace
-from workbench.retrieval.cutoff import Limit, Order, early_limits
+from workbench.retrieval.cutoff import Limit, MinScore, Order, early_limits
 from workbench.retrieval.explain import Explanation, Verdict, explain, steps
 from workbench.retrieval.fusion import OneLeg, RankSum, Weighted
 from workbench.retrieval.index_adapters import CachedIndex
@@ -294,11 +294,16 @@ def _plain(pipeline: Pipeline) -> Iterator[Repair]:
 
 
 def _ranked_by_score(pipeline: Pipeline, order: Order) -> Iterator[Repair]:
-    """The order by the fused score, in place of the order by the column of a stage of one's own."""
+    """The order by the fused score, in place of the order by the column of a stage of one's own.
+
+    A floor on this column compares the fused score, too.
+    """
     edit = Edit(Order.slot, replace(order, by=SCORE))
     slot = _slot_of(pipeline, edit)
     if slot != Order.slot:
-        yield Repair(slot, f"order by {SCORE}", (edit,), "the fused score ranks", plain=True)
+        floors = [one for one in pipeline.stages if isinstance(one, MinScore) and one.of == order.by]
+        edits = (edit, *(Edit(one.slot, replace(one, of=SCORE)) for one in floors))
+        yield Repair(slot, f"order by {SCORE}", edits, "the fused score ranks", plain=True)
 
 
 def _is_like(stage: Stage, plain: Stage) -> bool:

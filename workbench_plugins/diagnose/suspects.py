@@ -211,17 +211,23 @@ def _joined(trace: Trace) -> set[str] | None:
 
 
 def drops_all(traces: Sequence[Trace]) -> float | None:
-    """The best score of all searches, if a floor drops every candidate of each; None if it leaves one."""
-    best = [float(np.nanmax(trace.columns["score"])) for trace in traces if _floor_drops_all(trace)]
+    """The best number that a floor compares in all searches, if it drops every candidate of each.
+
+    None if it leaves one.
+    """
+    best = [each for one in traces if (each := _best_of_dropped(one)) is not None]
     searched = [trace for trace in traces if trace.rows.size]
     return max(best) if best and len(best) == len(searched) else None
 
 
-def _floor_drops_all(trace: Trace) -> bool:
-    floor = next((number for number, one in enumerate(trace.stages) if isinstance(one, MinScore)), None)
-    scores = trace.columns.get("score", np.empty(0))
-    known = scores.size > 0 and not np.isnan(scores).all()
-    return floor is not None and known and bool((trace.dropped == floor).all())
+def _best_of_dropped(trace: Trace) -> float | None:
+    """The best number that the floor compares, if it drops every candidate of a search."""
+    for number, stage in enumerate(trace.stages):
+        if isinstance(stage, MinScore):
+            numbers = trace.columns.get(stage.of, np.empty(0))
+            known = numbers.size > 0 and not np.isnan(numbers).all()
+            return float(np.nanmax(numbers)) if known and (trace.dropped == number).all() else None
+    return None
 
 
 def ends_of_parts(trace: Trace) -> dict[str, tuple[float, float]]:

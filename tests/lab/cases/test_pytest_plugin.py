@@ -60,6 +60,7 @@ def test_a_failure_is_explained_without_a_traceback(report: str) -> None:
     assert "observed now: listed by no leg" in report
     assert "no-case.case.yaml, line 2: titel: Extra inputs are not permitted." in report
     assert "There is no system 'openclaw-1.0'; the nearest are" in report
+    assert "install the package that registers it" in report
     assert "Traceback" not in report
     assert not re.search(r"\.py:\d+: ", report)
 

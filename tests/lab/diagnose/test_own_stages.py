@@ -91,6 +91,35 @@ def with_own(stage: Stage) -> Pipeline:
     return BASE.with_stage(stage)
 
 
+@dataclass(frozen=True)
+class Aged(ColumnStage, slot="age", output="aged_score", scale="score × age"):
+    description: ClassVar[str] = "aged score = a hundredth of the score"
+
+    def formula(self, of: Numbers) -> Any:
+        return of["score"] / 100
+
+
+def aged(base: Pipeline) -> Pipeline:
+    """A system in which a stage of one's own has the column that the order and the floor read."""
+    floor = MinScore(base.floor if base.floor > 0 else 0.01, of="aged_score")
+    pipeline = base.with_new_stage(Aged(), before="order").with_stage(Order(by="aged_score"))
+    has_floor = any(stage.slot == "floor" for stage in base.stages)
+    return pipeline.with_stage(floor) if has_floor else pipeline.with_new_stage(floor, before="limit")
+
+
+def test_a_stage_whose_column_is_ordered_and_compared_with_the_floor_is_a_cause(index: MemoryIndex) -> None:
+    pipeline = replace(aged(system("openclaw-2026.2.13+or")), name="mine")
+    found = diagnose("the tea pot", pipeline, index, LOST)
+    (cause,) = (one for one in found.causes if one.where == ("age",))
+    assert "aged score = a hundredth of the score (test_own_stages.py:" in cause.description
+    assert "order = Order(ties=(), by='score'), floor = MinScore(floor=0.35, of='score')" in found.text
+
+
+def test_a_floor_above_every_score_names_the_best_of_the_numbers_that_it_compares(index: MemoryIndex) -> None:
+    told = diagnose("the tea pot", aged(BASE), index, LOST).headline
+    assert "(this file: 0.0003), above every score: the best of 9 other questions is 0.000328" in told
+
+
 @pytest.mark.parametrize("stage", [Diverse(), DiverseOrder(), DiverseLimit()])
 def test_what_it_leaves_out_is_dropped_and_the_stage_is_the_cause(index: MemoryIndex, stage: Stage) -> None:
     pipeline = with_own(stage)
