@@ -51,7 +51,7 @@ from workbench_plugins.diagnose.fixes import (
 )
 from workbench_plugins.diagnose.keys import is_of_file
 from workbench_plugins.diagnose.note_causes import causes_in_note
-from workbench_plugins.diagnose.outscored import outscored
+from workbench_plugins.diagnose.outscored import higher, outscored
 from workbench_plugins.diagnose.outside import (
     causes_outside,
     check_known,
@@ -445,6 +445,7 @@ def _page(runs: Reruns, goal: Goal, prices: Prices, given: Index, trials: Trials
     if of_words:
         of_stages = [*inside, *of_words] if _is_unusual(inside) else [*of_words, *inside]
     causes = [*outside, *of_stages, *(one for one in of_note if one not in outside), *refuted]
+    causes = causes or higher(runs, goal)
     causes.sort(key=lambda one: (one not in sure, not is_yours(one)))
     first = causes[0].where if causes else ()
     changed = repaired_slots(causes[0]) if causes else ()

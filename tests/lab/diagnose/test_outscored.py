@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from workbench.measure.blame import Reruns
 from workbench.memory.index import MemoryIndex
+from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import search
 from workbench.retrieval.settings import with_settings
 from workbench.systems.catalogue import system
 from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
+from workbench_plugins.diagnose.outscored import higher
+from workbench_plugins.diagnose.parameters import Aim, Goal
 from workbench_plugins.rerank import reranker_named, with_reranker
 
 SECOND = "by how much is the cargo bike over its budget", "memory/projects/cargo-bike.md"
@@ -65,6 +69,19 @@ def test_a_weight_that_the_user_has_changed_is_still_a_cause(sample: MemoryIndex
 def test_no_part_of_the_score_is_told_where_a_reranker_orders_the_answer(sample: MemoryIndex) -> None:
     reranked = with_reranker(system("recommended"), reranker_named("late"))
     trace = search(SECOND[0], reranked, sample)
-    for path in trace.paths()[1:]:
+    for path in trace.paths()[1:3]:
         found = diagnose(SECOND[0], reranked, sample, path)
         assert not [one for one in found.causes if " scores " in one.description]
+
+
+def test_of_any_fusion_the_file_with_the_higher_score_is_told(toy: MemoryIndex) -> None:
+    question, pipeline = "rooibos tea", system("engine-rrf-60")
+    trace = search(question, pipeline, toy)
+    first, second, *_ = trace.paths()
+    scores = {one.chunk.path: one.score for one in reversed(trace.results)}
+    runs = Reruns(question, pipeline, CachedIndex(toy))
+    (cause,) = higher(runs, Goal(second, Aim.FIRST))
+    assert cause.where == ("fusion",)
+    assert cause.description == f"{first} scores {scores[first]:.4g}, and this file {scores[second]:.4g}"
+    assert cause.evidence == f"the whole difference is {scores[first] - scores[second]:.3g}"
+    assert higher(runs, Goal(second, Aim.IN)) == []
