@@ -13,9 +13,10 @@ from workbench.contracts import Context
 from workbench.errors import InputError
 from workbench.measure.reach import reach
 from workbench.memory.index import MemoryIndex
-from workbench.records import Stage, Trace
+from workbench.records import Hits, Leg, Stage, Trace
 from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage
-from workbench.retrieval.legs import Union
+from workbench.retrieval.fusion import RankSum
+from workbench.retrieval.legs import LegStage, Union, with_leg
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import OR_JOIN, SHIPPED
@@ -123,3 +124,49 @@ def test_a_scale_that_one_hit_alone_does_not_have_is_not_what_a_leg_can_reach() 
 
 def test_every_system_here_makes_candidates() -> None:
     assert all(any(stage.slot == "candidates" for stage in one.stages) for one in SYSTEMS.values())
+
+
+@dataclass(frozen=True)
+class Given(LegStage):
+    """A leg that brings what each test gives."""
+
+    rows: tuple[int, ...] = ()
+    raw: tuple[float, ...] = ()
+    name: str = "given"
+    slot: str = "given_leg"
+    description = "given leg"
+    number, best_raw, worst_raw = "points", (1.0,), 0.0
+
+    def deepest(self, limit: float) -> int:
+        return 9
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        return with_leg(trace, Leg(self.name, "", 9, self.every(trace, context), number=self.number))
+
+    def every(self, trace: Trace, context: Context) -> Hits:
+        return Hits(np.array(self.rows, np.int64), np.array(self.raw, float), True)
+
+
+BROUGHT = [
+    ((1, 2), (0.5,), "brings 2 rows and 1 numbers"),
+    ((1, 2), (0.5, np.nan), "brings a hit whose number is NaN"),
+    ((1, 1), (0.5, 0.4), "brings a chunk twice"),
+    ((1, 2), (0.4, 0.5), "brings its hits in another order than the best first"),
+]
+
+
+@pytest.mark.parametrize(("rows", "raw", "says"), BROUGHT)
+def test_the_hits_of_a_leg_of_ones_own_are_checked(
+    rows: tuple[int, ...], raw: tuple[float, ...], says: str, toy: MemoryIndex
+) -> None:
+    with pytest.raises(InputError, match=says):
+        search("tea", _with_leg(Given(rows=rows, raw=raw)), toy)
+    equal = search("tea", _with_leg(Given(rows=(1, 2), raw=(0.5, 0.5))), toy)
+    assert equal.legs["given"].hits.rows.size == 2
+
+
+def _with_leg(leg: LegStage) -> Pipeline:
+    fusion = RankSum(more=(("given", 0.1),))
+    stages = [fusion if one.slot == "fusion" else one for one in JOINED.stages]
+    place = next(number for number, one in enumerate(stages) if isinstance(one, Union))
+    return replace(JOINED, stages=(*stages[:place], leg, *stages[place:]))

@@ -9,9 +9,11 @@ from pathlib import Path
 from traceback import extract_tb
 from types import CodeType
 
+import numpy as np
+
 from workbench.contracts import Context
 from workbench.errors import InputError, WorkbenchError
-from workbench.records import Stage, Trace
+from workbench.records import Hits, Stage, Trace
 from workbench.retrieval.legs import LegStage
 
 COMPUTING = ("formula", "contributions", "part", "together", "thresholds", "rows", "query", "words", "run")
@@ -74,7 +76,23 @@ def run_stage(stage: Stage, trace: Trace, context: Context) -> Trace:
     written = () if isinstance(stage, LegStage) else stage.writes()  # the union writes a leg's columns
     if missing := [name for name in written if name not in after.columns]:
         raise _wrong(stage, f"says that it writes {', '.join(missing)}, and does not")
+    leg = after.legs.get(stage.name) if isinstance(stage, LegStage) else None
+    if leg is not None and (problem := _problem_of(leg.hits)):
+        raise _wrong(stage, problem)
     return after
+
+
+def _problem_of(hits: Hits) -> str:
+    """What is wrong with the hits of a leg, after the words *the leg*; empty for none."""
+    if hits.rows.size != hits.raw.size:
+        return f"brings {hits.rows.size} rows and {hits.raw.size} numbers"
+    if np.isnan(hits.raw).any():
+        return "brings a hit whose number is NaN"
+    if np.unique(hits.rows).size < hits.rows.size:
+        return "brings a chunk twice"
+    steps = np.diff(hits.raw)
+    falls = (steps <= 0).all() if hits.larger_is_better else (steps >= 0).all()
+    return "" if falls else "brings its hits in another order than the best first"
 
 
 def _wrong(stage: Stage, what: str, error: Exception | None = None) -> InputError:
