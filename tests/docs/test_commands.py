@@ -39,7 +39,7 @@ NOT_RUN = {
 }
 OTHER_PROGRAMS = {
     "--build-arg", "--case-update", "--docs", "--explain", "--file", "--held", "--import", "--locomo",
-    "--no-deps", "--publish", "--require-hashes", "--rm", "--tag", "--torch-backend", "--write",
+    "--no-deps", "--publish", "--require-hashes", "--rm", "--tag", "--told", "--torch-backend", "--write",
 }  # fmt: skip
 """Options of pip, pytest, qmd, `python -m tests.run_vectors` and of benchmarks."""
 

@@ -73,7 +73,9 @@ def test_a_table_has_a_caption_and_headers_with_their_scope() -> None:
 def test_code_names_a_system_or_takes_it_from_the_evaluations() -> None:
 
     assert pipeline_code(SHIPPED) == ["pipeline = wb.system('openclaw-2026.2.13')"]
-    assert "one.pipeline for one in evaluations" in pipeline_code(SHIPPED.asking(limit=3))[0]
+    given, made = pipeline_code(SHIPPED.asking(limit=3))
+    assert given == "# `evaluations` are those that the widget was given."
+    assert "one.pipeline for one in evaluations" in made
 
 
 NAN, INF = float("nan"), float("inf")

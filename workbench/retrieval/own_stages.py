@@ -14,6 +14,7 @@ import numpy as np
 from workbench.contracts import Context
 from workbench.errors import InputError, WorkbenchError
 from workbench.records import Hits, Stage, Trace
+from workbench.registry import FEATURES
 from workbench.retrieval.legs import LegStage
 
 COMPUTING = ("formula", "contributions", "part", "together", "thresholds", "rows", "query", "words", "run")
@@ -26,7 +27,7 @@ def is_own(stage: object) -> bool:
 
 
 def _is_own_module(name: str) -> bool:
-    return name.partition(".")[0] not in ("workbench", "workbench_plugins")
+    return name.partition(".")[0] not in ("workbench", FEATURES)
 
 
 def place_of(stage: Stage) -> str:
