@@ -105,8 +105,6 @@ def _said(lines: Sequence[Line]) -> Iterator[Said]:
             yield said
             if listed and is_item and ITEM.fullmatch(one.text[: said[1]]):
                 yield (*said[:4], {"listed"})
-        for found in pattern(WORDS["address"]).finditer(one.text):
-            yield one, *found.span(1), found[1], {"argument"}
         if not one.code and not one.title:
             yield from _said_plainly(one)
         if not is_item:
