@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from tests.extensions.phrase_leg import PhraseLeg, PhraseScore
 from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.columns import parameters
+from workbench.retrieval.fusion import WeightedSum
 from workbench.retrieval.pipeline import search
-from workbench.retrieval.settings import with_settings, with_settings_where_they_fit
+from workbench.retrieval.settings import has_parameter, with_settings, with_settings_where_they_fit
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED
 
@@ -24,6 +28,19 @@ def test_nested_parameters_have_a_dot() -> None:
     changed = with_settings(SHIPPED, ["keyword_leg.depth.multiplier=2", "limit.count=10"])
     assert parameters(changed["keyword_leg"])["depth.multiplier"] == 2
     assert changed.limit == 10
+
+
+def test_the_weight_of_a_third_leg_is_set_by_the_leg_s_name() -> None:
+    stages = (*SHIPPED.stages[:3], PhraseLeg(), *SHIPPED.stages[3:5], PhraseScore(), *SHIPPED.stages[5:])
+    fusion = WeightedSum(0.5, 0.3, more=(("phrase", 0.2),))
+    three = replace(SHIPPED, stages=tuple(fusion if one.slot == "fusion" else one for one in stages))
+    assert has_parameter(three, "fusion.phrase")
+    changed = with_settings(three, ["fusion.phrase=0.7"])
+    assert changed["fusion"] == replace(fusion, more=(("phrase", 0.7),))
+    with pytest.raises(InputError, match=r"nearest is phrase(.|\n)*It has vector, keyword, absent, phrase"):
+        with_settings(three, ["fusion.phrse=0.7"])
+    with pytest.raises(InputError, match=r"fusion\.phrase is -1, out of its range"):
+        with_settings(three, ["fusion.phrase=-1"])
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from typing import Any
 from workbench.errors import InputError, unknown_name
 from workbench.records import Stage
 from workbench.retrieval.columns import parameters
+from workbench.retrieval.fusion import Weighted
 from workbench.retrieval.pipeline import Pipeline
 
 NESTED_RANGES: Mapping[str, tuple[float, float]] = {
@@ -19,6 +20,10 @@ NESTED_RANGES: Mapping[str, tuple[float, float]] = {
     "depth.cap": (1, 1_000_000),
 }
 """The ranges of parameters that are not a stage's own: a leg brings at least one candidate."""
+
+
+WEIGHTS = (0.0, 100.0)
+"""The range of the weight of a leg."""
 
 
 def with_settings(pipeline: Pipeline, settings: Sequence[str]) -> Pipeline:
@@ -92,7 +97,17 @@ def _has_slot(pipeline: Pipeline, slot: str) -> bool:
 def has_parameter(pipeline: Pipeline, name: str) -> bool:
     """Whether a pipeline has the stage and the parameter in `slot.parameter`."""
     slot, _, parameter = name.partition(".")
-    return _has_slot(pipeline, slot) and parameter in parameters(pipeline[slot])
+    return _has_slot(pipeline, slot) and parameter in settable(pipeline[slot])
+
+
+def settable(stage: Stage) -> dict[str, Any]:
+    """What can be set in a stage, with its values: its parameters, and a weight for each further leg."""
+    return {**_of_more_legs(stage), **parameters(stage)}
+
+
+def _of_more_legs(stage: Stage) -> Mapping[str, float]:
+    """The weights of a fusion for legs besides the vector and the keyword leg, by the leg's name."""
+    return dict(stage.more) if isinstance(stage, Weighted) else {}
 
 
 def _parts(text: str) -> tuple[str, str, str]:
@@ -118,7 +133,13 @@ def _stage(pipeline: Pipeline, slot: str) -> Stage:
 
 
 def _changed(stage: Stage, slot: str, parameter: str, text: str) -> Stage:
-    known = parameters(stage)
+    known, weights = parameters(stage), _of_more_legs(stage)
+    if parameter in weights and parameter not in known:
+        name = f"{slot}.{parameter}"
+        weight = _typed(name, text, weights[parameter])
+        _check_range(name, weight, WEIGHTS)
+        return replace(stage, more=tuple({**weights, parameter: weight}.items()))  # type: ignore[type-var]
+    known |= weights
     if parameter not in known:
         raise InputError(
             f"The stage {slot!r} has no parameter {parameter!r}{_nearest(parameter, known)}",

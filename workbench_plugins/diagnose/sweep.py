@@ -24,12 +24,12 @@ from workbench.measure.paired import Paired, paired_values
 from workbench.measure.questions import QuestionSet, check_questions
 from workbench.progress import progress_bar
 from workbench.records import KEPT, Floats, Moment, Stage, Tabular, Trace
-from workbench.retrieval.columns import ColumnStage, parameters
+from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.cutoff import AddedFloor, EvidenceFloor, Limit, MinScore, Order
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import Union
 from workbench.retrieval.pipeline import Pipeline, before, check_pipeline, run, search
-from workbench.retrieval.settings import with_settings
+from workbench.retrieval.settings import settable, with_settings
 from workbench.safe_text import counted
 from workbench.tables import ABSENT, Block, Fold, Part, Table, Types, hanging, numbers, tidy
 from workbench_plugins.diagnose.parameters import setting_text
@@ -67,7 +67,7 @@ class Axis:
     def now(self, pipeline: Pipeline) -> str:
         """The pipeline's own value."""
         slot, _, parameter = self.name.partition(".")
-        return setting_text(parameters(pipeline[slot])[parameter])
+        return setting_text(settable(pipeline[slot])[parameter])
 
 
 def axis(text: str) -> Axis:
