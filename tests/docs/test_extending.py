@@ -62,7 +62,7 @@ def test_the_page_has_every_example() -> None:
     extensions = {f"tests/extensions/{name}.py" for name in ("phrase_leg", "reranker", "memory_index")}
     assert set(FILES) <= there | extensions
     assert [name for name in there | extensions if name not in TEXT] == []
-    assert len(CODE) == 2
+    assert len(CODE) == 3
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -93,6 +93,7 @@ def test_the_code_of_the_page_runs(
     printed = capsys.readouterr().out
     assert "phrase leg" in printed
     assert "rerank_score" in printed
+    assert names["late"]["scope"] != names["first"]["scope"]
 
 
 def test_the_system_computes_its_vectors(examples: None, capsys: pytest.CaptureFixture[str]) -> None:
