@@ -288,10 +288,12 @@ class Whole(ColumnStage, slot="vector_score", output="vector_score"):
 
 
 @dataclass(frozen=True)
-class FromSecond(PlainStage, slot="limit"):
+class FromSecond(Limit):
     """A limit that begins to count at the second result."""
 
-    description: ClassVar[str] = "limit: keep the results 2 to 7"
+    @property
+    def description(self) -> str:
+        return "limit: keep the results 2 to 7"
 
     def run(self, trace: Trace, context: Context) -> Trace:
         ranks = np.full(trace.rows.size, np.nan)

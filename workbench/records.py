@@ -454,6 +454,16 @@ class Moment:
     columns: Mapping[str, Floats]
     dropped: NDArray[np.int64]
     order: NDArray[np.int64]
+    ranked_by: str
+    scales: Mapping[str, str]
+    names: Mapping[str, str]
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, trace: Trace) -> Moment:
+        """The present state of a trace."""
+        fields = (trace.columns, trace.dropped, trace.order, trace.ranked_by)
+        return cls(*fields, trace.scales, trace.names, trace.notes)
 
 
 CANDIDATES: Types = {

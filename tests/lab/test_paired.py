@@ -282,6 +282,16 @@ def test_an_interval_without_zero_that_the_test_does_not_confirm_is_printed_with
     assert str(few).startswith("no significant difference (41 questions, p = 0.062): better on 9, worse on 0")
 
 
+def test_an_exact_interval_reaches_beyond_one_for_values_that_do() -> None:
+    files = [f"{n}.md" for n in range(10) for _ in range(2)]
+    after = np.array([2.0 + n % 5 for n in range(20)])
+    large = paired_values(np.zeros(20), after, units=files)
+    small = paired_values(np.zeros(20), after / 10, units=files)
+    assert large.interval is not None
+    assert small.interval is not None
+    assert large.interval == pytest.approx([10 * end for end in small.interval], abs=1e-6)
+
+
 # bad input
 
 

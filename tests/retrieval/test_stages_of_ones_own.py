@@ -11,13 +11,17 @@ import pytest
 
 from workbench.contracts import Context
 from workbench.errors import InputError
+from workbench.measure.blame import Reruns
 from workbench.measure.reach import reach
 from workbench.memory.index import MemoryIndex
-from workbench.records import Hits, Leg, Stage, Trace
+from workbench.records import Hits, Leg, Rows, Stage, Trace
 from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage
-from workbench.retrieval.fusion import RankSum
+from workbench.retrieval.cutoff import Order
+from workbench.retrieval.fusion import OneLeg, RankSum
+from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import LegStage, Union, with_leg
 from workbench.retrieval.pipeline import Pipeline, search
+from workbench.retrieval.settings import with_settings, with_values
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import OR_JOIN, SHIPPED
 
@@ -117,7 +121,8 @@ def test_a_scale_that_one_hit_alone_does_not_have_is_not_what_a_leg_can_reach() 
         return (of["score"] - low) / (high - low)
 
     with np.errstate(invalid="ignore"):
-        found = reach(ranked_by(Fresh(stretched)), "vector")
+        floor: Any = JOINED["floor"]
+        found = reach(ranked_by(Fresh(stretched)).with_stage(replace(floor, of="fresh_score")), "vector")
     assert found is not None
     assert found.score == 1.0
 
@@ -170,3 +175,72 @@ def _with_leg(leg: LegStage) -> Pipeline:
     stages = [fusion if one.slot == "fusion" else one for one in JOINED.stages]
     place = next(number for number, one in enumerate(stages) if isinstance(one, Union))
     return replace(JOINED, stages=(*stages[:place], leg, *stages[place:]))
+
+
+@dataclass(frozen=True)
+class Twice(Order):
+    """An order in which a candidate comes twice."""
+
+    def rows(self, trace: Trace) -> Rows:
+        found = super().rows(trace)
+        return np.concatenate([found[:1], found[:-1]]) if found.size > 1 else found
+
+
+def test_an_order_with_a_candidate_twice_is_refused(toy: MemoryIndex) -> None:
+    with pytest.raises(InputError, match="has a candidate twice in its order"):
+        search("tea", JOINED.with_stage(Twice()), toy)
+
+
+@dataclass(frozen=True)
+class FromSecond(PlainStage, slot="limit"):
+    """A limit that is none of the workbench."""
+
+    description = "limit: the results from 2 on"
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        return trace
+
+
+def test_a_limit_of_another_kind_is_refused_since_the_legs_follow_it() -> None:
+    with pytest.raises(InputError, match=r"slot limit is no Limit(.|\n)*Derive it from Limit"):
+        JOINED.with_stage(FromSecond())
+
+
+def test_an_infinite_limit_is_refused() -> None:
+    with pytest.raises(InputError, match="limit is infinite"):
+        JOINED.asking(limit=float("inf"))
+
+
+def test_a_reach_is_compared_in_the_column_that_the_floor_reads() -> None:
+    larger = ranked_by(Fresh(lambda of: 10 * of["score"]))
+    found = reach(larger, "keyword")
+    assert found is not None
+    assert found.score == pytest.approx(0.3)
+    assert not found.passes
+    floor: Any = larger["floor"]
+    of_fresh = reach(larger.with_stage(replace(floor, of="fresh_score")), "keyword")
+    assert of_fresh is not None
+    assert of_fresh.passes
+
+
+def test_a_reach_by_the_raw_number_of_a_leg_has_no_formula() -> None:
+    order: Any = JOINED["order"]
+    floor: Any = JOINED["floor"]
+    raw = JOINED.with_stage(replace(order, by="keyword_relevance")).with_stage(
+        replace(floor, of="keyword_relevance")
+    )
+    assert reach(raw, "keyword") is None
+
+
+def test_a_rerun_has_the_notes_and_scales_of_a_search(toy: MemoryIndex) -> None:
+    base = with_settings(JOINED, ["fusion.vector=0.6", "fusion.keyword=0.6"])
+    runs = Reruns("tea", base, CachedIndex(toy))
+    assert runs.base.notes
+    for other in (JOINED, base.with_stage(OneLeg()), base.with_stage(replace(base["fusion"], keyword=0.5))):
+        made, searched = runs.trace(other), search("tea", other, toy)
+        assert (made.notes, made.scales, made.names) == (searched.notes, searched.scales, searched.names)
+
+
+def test_the_weight_of_a_third_leg_is_set_by_value() -> None:
+    changed = with_values(_with_leg(Given()), {"fusion.given": 0.7})
+    assert changed["fusion"] == RankSum(more=(("given", 0.7),))

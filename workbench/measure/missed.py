@@ -19,9 +19,11 @@ from workbench.measure.evaluation import AskedQuestion, Evaluation
 from workbench.measure.measures import HITS
 from workbench.measure.paired import paired_with_first
 from workbench.measure.questions import Question
+from workbench.measure.thresholds import compared
 from workbench.records import KEPT, Fate, Tabular, Trace
 from workbench.retrieval.explain import explain
 from workbench.retrieval.index_adapters import CachedIndex
+from workbench.retrieval.pipeline import Pipeline
 from workbench.tables import Line, Part, Table, Types, numbers, tidy
 
 if TYPE_CHECKING:
@@ -222,11 +224,11 @@ def survival(evaluation: Evaluation, index: Index) -> Survival:
 
     The questions are not searched again; the index is used only for targets that are not candidates.
     """
-    floor = evaluation.pipeline.floor
-    return Survival(evaluation.pipeline.name, tuple(_survivor(one, floor, index) for one in evaluation.asked))
+    pipeline = evaluation.pipeline
+    return Survival(pipeline.name, tuple(_survivor(one, pipeline, index) for one in evaluation.asked))
 
 
-def _survivor(asked: AskedQuestion, floor: float, index: Index) -> Survivor:
+def _survivor(asked: AskedQuestion, pipeline: Pipeline, index: Index) -> Survivor:
     trace, target = asked.trace, asked.question.target
     mine = [row for row, chunk in enumerate(trace.chunks) if chunk.path == target]
     if not mine:
@@ -234,7 +236,7 @@ def _survivor(asked: AskedQuestion, floor: float, index: Index) -> Survivor:
         return Survivor(asked.question, OUTSIDE_POOL[fate], rescued=False)
     reached = max(_reached(trace, int(trace.dropped[row])) for row in mine)
     remaining = [row for row in mine if trace.dropped[row] == KEPT]
-    below = bool(remaining) and bool(np.all(trace.scores[remaining] < floor))
+    below = bool(remaining) and bool(np.all(compared(trace, pipeline)[remaining] < pipeline.floor))
     return Survivor(asked.question, reached, rescued=below)
 
 

@@ -12,7 +12,7 @@ from workbench.contracts import Index, Observer
 from workbench.errors import InputError
 from workbench.records import KEPT, Floats, Trace, Vector
 from workbench.retrieval.columns import ColumnStage
-from workbench.retrieval.cutoff import Order
+from workbench.retrieval.cutoff import MinScore, Order
 from workbench.retrieval.expressions import Expression
 from workbench.retrieval.legs import LegStage, legs_of
 from workbench.retrieval.pipeline import Pipeline, run
@@ -48,9 +48,14 @@ def reach(pipeline: Pipeline, leg: str) -> Reach | None:
     ]
     if not found:
         return None
-    column = _ranked_by(pipeline)
+    column = _compared(pipeline)
+    if any(column not in trace.columns for trace in found):
+        return None
     best = max(found, key=lambda trace: np.nan_to_num(trace.columns[column][0], nan=-np.inf))
-    (writer,) = [one for one in pipeline.stages if isinstance(one, ColumnStage) and column in one.writes()]
+    writers = [one for one in pipeline.stages if isinstance(one, ColumnStage) and column in one.writes()]
+    if not writers:  # a leg's own number has no formula
+        return None
+    (writer,) = writers
     formula = writer.in_row(best.columns, 0)
     return Reach(leg, float(best.columns[column][0]), pipeline.floor, formula)
 
@@ -102,8 +107,11 @@ def _trials(pipeline: Pipeline, leg: LegStage) -> list[Trial]:
     return [Trial(leg, number, others) for number in best or leg.best_raw for others in company]
 
 
-def _ranked_by(pipeline: Pipeline) -> str:
-    return next((stage.by for stage in pipeline.stages if isinstance(stage, Order)), "score")
+def _compared(pipeline: Pipeline) -> str:
+    """The column that the floor compares, or without a floor the one that ranks."""
+    floors = [stage.of for stage in pipeline.stages if isinstance(stage, MinScore)]
+    orders = [stage.by for stage in pipeline.stages if isinstance(stage, Order)]
+    return next(iter([*floors, *orders]), "score")
 
 
 def _scored(pipeline: Pipeline, trial: Trial) -> Trace | None:
@@ -153,4 +161,5 @@ def needed_similarity(pipeline: Pipeline) -> float | None:
 def _passes(pipeline: Pipeline, cosine: float) -> bool:
     (leg,) = [one for one in legs_of(pipeline.stages) if one.name == "vector"]
     trace = _scored(pipeline, Trial(leg, 1 - cosine))
-    return trace is not None and float(trace.columns[_ranked_by(pipeline)][0]) >= pipeline.floor
+    column = _compared(pipeline)
+    return trace is not None and column in trace.columns and trace.columns[column][0] >= pipeline.floor

@@ -109,7 +109,8 @@ def _inverted_interval(sums: Floats, sizes: Floats) -> tuple[float, float]:
             inside, outside = (inside, middle) if ruled_out(middle) else (middle, outside)
         return outside
 
-    return end(min(-1.0, mean)), end(max(1.0, mean))
+    widest = max(1.0, float(np.abs(sums / sizes).max()))
+    return end(-widest), end(widest)
 
 
 def _bootstrap_interval(sums: Floats, sizes: Floats) -> tuple[float, float]:

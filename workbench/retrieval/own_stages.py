@@ -77,6 +77,8 @@ def run_stage(stage: Stage, trace: Trace, context: Context) -> Trace:
     written = () if isinstance(stage, LegStage) else stage.writes()  # the union writes a leg's columns
     if missing := [name for name in written if name not in after.columns]:
         raise _wrong(stage, f"says that it writes {', '.join(missing)}, and does not")
+    if after.order.ndim == 1 and np.unique(after.order).size < after.order.size:
+        raise _wrong(stage, "has a candidate twice in its order")
     leg = after.legs.get(stage.name) if isinstance(stage, LegStage) else None
     if leg is not None and (problem := _problem_of(leg.hits)):
         raise _wrong(stage, problem)

@@ -33,6 +33,7 @@ class _Wires(NamedTuple):
     writes: tuple[str, ...]
     leg: str | None
     orders: bool
+    limits: bool
 
 
 def _wires(stage: Stage) -> _Wires:
@@ -44,6 +45,7 @@ def _wires(stage: Stage) -> _Wires:
             tuple(stage.writes()),
             stage.name if isinstance(stage, LegStage) else None,
             isinstance(stage, Order),
+            isinstance(stage, Limit),
         )
 
 
@@ -54,6 +56,12 @@ def _check(name: str, stages: tuple[_Wires, ...]) -> None:
     Cached, since most pipelines of a search for settings differ in numbers alone, not in their wires.
     """
     _check_slots(name, stages)
+    if any(one.slot == Limit.slot and not one.limits for one in stages):
+        raise InputError(
+            f"Pipeline {name!r}: the stage in the slot limit is no Limit, so the legs cannot know how many "
+            "candidates to bring.",
+            "Derive it from Limit of workbench.retrieval.cutoff, or give it another slot.",
+        )
     _check_columns(name, stages)
     if any(stage.orders for stage in stages):
         if any(one.leg for one in stages) and not any(one.slot == "candidates" for one in stages):
@@ -260,6 +268,8 @@ class Pipeline(Shown):
                 raise InputError(
                     f"{name} is {value!r}, which is not a number.", f"Give one, such as {example}."
                 )
+        if limit is not None and not math.isfinite(limit):
+            raise InputError("limit is infinite.", "Give a number, such as 6.")
         asked = self
         if limit is not None:
             asked = asked.with_stage(Limit(limit))
@@ -363,7 +373,7 @@ def run(trace: Trace, context: Context, first: int = 0, last: int | None = None)
     moments = list(trace.moments[:first])
     for stage in trace.stages[first:last]:
         trace = with_left_out(run_stage(stage, trace, context), trace.order, stage)
-        moments.append(Moment(trace.columns, trace.dropped, trace.order))
+        moments.append(Moment.of(trace))
     return trace.with_changes(moments=tuple(moments))
 
 
@@ -375,6 +385,10 @@ def before(trace: Trace, number: int) -> Trace:
         columns=moment.columns,
         dropped=moment.dropped,
         order=moment.order,
+        ranked_by=moment.ranked_by,
+        scales=moment.scales,
+        names=moment.names,
+        notes=moment.notes,
         cutoffs=cutoffs,
         moments=trace.moments[:number],
     )

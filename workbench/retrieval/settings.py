@@ -45,7 +45,9 @@ def with_values(pipeline: Pipeline, values: Mapping[str, Any]) -> Pipeline:
     Raises InputError as `with_settings` does, and for a value of another kind, such as a number as text; for
     an unknown name it lists those of the pipeline.
     """
-    known = every_setting(pipeline)
+    known = {
+        f"{stage.slot}.{name}": now for stage in pipeline.stages for name, now in settable(stage).items()
+    }
     for name, value in values.items():
         if name not in known:
             raise unknown_name("setting", str(name), list(known), f"{pipeline.name} has {', '.join(known)}.")

@@ -230,7 +230,7 @@ def answers(table: CandidateTable, pipelines: Sequence[Pipeline]) -> Answers:
     alike = [tuple(numbers.setdefault(stage, len(numbers)) for stage in one.stages) for one in pipelines]
     trace: Trace = table.trace
     trace = trace.with_changes(
-        stages=(), moments=first * (Moment(trace.columns, trace.dropped, trace.order),)
+        stages=(), moments=first * (Moment.of(trace),)
     )
     found: dict[int, Answers] = {}
     for number in sorted(range(len(pipelines)), key=alike.__getitem__):
