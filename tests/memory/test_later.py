@@ -181,3 +181,36 @@ def test_an_agent_waits_for_the_vectors_before_its_time_runs(
         later.sync(model, vectors_later=True)
         assert tools.memory_search("who has a new cup")["results"]
     assert known == [6, 7]
+
+
+def test_the_vector_of_a_text_that_two_files_have_outlives_one_of_them(later: Home) -> None:
+    shared = "Two notes have this sentence.\n"
+    for name in ("a.md", "z.md"):
+        (later.root / "memory" / name).write_text(shared, encoding="utf-8")
+    later.sync(Counted(), vectors_later=True)
+    first = Counted()
+    with later.opened(first) as index:
+        answer(index)
+    assert shared.strip() in first.chunks
+    (later.root / "memory" / "a.md").unlink()
+    (later.root / "memory" / "b.md").write_text(shared, encoding="utf-8")
+    later.sync(Counted(), vectors_later=True)
+    again = Counted()
+    with later.opened(again) as index:
+        answer(index)
+    assert again.chunks == []
+
+
+def test_an_edited_file_leaves_the_vector_of_a_text_that_another_file_has(later: Home) -> None:
+    shared = "Two notes have this sentence.\n"
+    for name in ("a.md", "z.md"):
+        (later.root / "memory" / name).write_text(shared, encoding="utf-8")
+    later.sync(Counted(), vectors_later=True)
+    with later.opened(Counted()) as index:
+        answer(index)
+    (later.root / "memory" / "z.md").write_text("Something else.\n", encoding="utf-8")
+    later.sync(Counted(), vectors_later=True)
+    again = Counted()
+    with later.opened(again) as index:
+        answer(index)
+    assert again.chunks == ["Something else."]

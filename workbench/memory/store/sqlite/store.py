@@ -107,7 +107,8 @@ OF_CHUNKS = """
     SELECT chunks.hash, stored.embedding, chunks.read_share
     FROM chunks JOIN chunks_vec AS stored ON stored.chunk_id = chunks.id
     WHERE chunks.id IN (
-        SELECT min(id) FROM chunks WHERE hash IN (SELECT value FROM json_each(?)) GROUP BY hash
+        SELECT min(id) FROM chunks WHERE hash IN (SELECT value FROM json_each(?))
+        AND id IN (SELECT rowid FROM chunks_vec_rowids) GROUP BY hash
     ) AND typeof(chunks.hash) = 'text' AND typeof(chunks.read_share) = 'real'
 """
 CACHE_CHUNKS = """
@@ -124,6 +125,10 @@ TAKE_CACHE = "INSERT OR IGNORE INTO main.embedding_cache SELECT * FROM other.emb
 DROP_STORED = """
     DELETE FROM embedding_cache WHERE model = ? AND revision = ? AND role = 'passage'
     AND hash IN (SELECT value FROM json_each(?))
+    AND EXISTS (
+        SELECT 1 FROM main.chunks JOIN main.chunks_vec_rowids AS stored ON stored.rowid = chunks.id
+        WHERE chunks.hash = embedding_cache.hash
+    )
 """
 NEXT_MODEL = """
     SELECT model, revision FROM embedding_cache WHERE (model, revision) > (?, ?)
