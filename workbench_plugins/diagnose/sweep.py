@@ -229,9 +229,7 @@ def answers(table: CandidateTable, pipelines: Sequence[Pipeline]) -> Answers:
     first, numbers = first_after_candidates(pipelines[0]), dict[Stage, int]()
     alike = [tuple(numbers.setdefault(stage, len(numbers)) for stage in one.stages) for one in pipelines]
     trace: Trace = table.trace
-    trace = trace.with_changes(
-        stages=(), moments=first * (Moment.of(trace),)
-    )
+    trace = trace.with_changes(stages=(), moments=first * (Moment.of(trace),))
     found: dict[int, Answers] = {}
     for number in sorted(range(len(pipelines)), key=alike.__getitem__):
         trace = _run_again(trace, pipelines[number].stages, first)
