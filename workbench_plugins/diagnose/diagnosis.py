@@ -58,7 +58,7 @@ from workbench_plugins.diagnose.outside import (
     without_foreign_vectors,
 )
 from workbench_plugins.diagnose.own_legs import values_of_own_legs
-from workbench_plugins.diagnose.parameters import Aim, Goal, parameters_of
+from workbench_plugins.diagnose.parameters import Aim, Goal
 from workbench_plugins.diagnose.pasted_command import added_settings, command_with, replaced_settings
 from workbench_plugins.diagnose.question_causes import (
     causes_of_form,
@@ -387,7 +387,6 @@ def _diagnosed(
     usable = without_foreign_vectors(index, asked, pipeline)
     runs = Reruns(asked, pipeline, RankedIndex(usable))
     goal = goal_of(runs.base)
-    _check_changeable(pipeline)
     diagnosed = Question(question=asked, target=goal.path)
     prices = Prices(pipeline, CachedIndex(usable), questions, diagnosed)
     return _page(runs, goal, prices, index, trials)
@@ -573,14 +572,6 @@ def _kept_out(unwanted: str, trace: Trace) -> Goal:
             "Name a file of the answer: workbench search QUESTION lists them.",
         )
     return Goal(unwanted, Aim.OUT)
-
-
-def _check_changeable(pipeline: Pipeline) -> None:
-    if not parameters_of(pipeline) and all(one.removes for one in repairs(pipeline)):
-        raise InputError(
-            f"{pipeline.name} has no parameter and no known change, so there is nothing to diagnose.",
-            "Choose another system, or explain what it did: workbench explain QUESTION --target FILE.",
-        )
 
 
 # How a diagnosis is shown

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +15,6 @@ import pytest
 from tests import world
 from tests.lab.diagnose.claims import FAILING, check_claims, check_sentences, missed
 from tests.retrieval.test_properties import check_same
-from workbench.contracts import Context
 from workbench.errors import InputError
 from workbench.measure.blame import Edit, Reruns, edited
 from workbench.measure.evaluation import evaluate
@@ -24,7 +23,7 @@ from workbench.memory.index import MemoryIndex
 from workbench.records import Trace, Vector
 from workbench.retrieval.cutoff import MinScore, Order
 from workbench.retrieval.index_adapters import CachedIndex, IndexAdapter
-from workbench.retrieval.pipeline import Pipeline, Source, search
+from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.scoring import MinMaxRank
 from workbench.retrieval.settings import with_settings
 from workbench.systems.catalogue import SYSTEMS
@@ -301,35 +300,6 @@ def test_a_whole_stage_is_typed_as_a_setting() -> None:
 
 
 # Bad input
-
-
-def test_a_system_with_nothing_to_change_is_refused(toy: MemoryIndex) -> None:
-    @dataclass(frozen=True)
-    class Fixed:
-        slot: ClassVar[str] = "all"
-        description: ClassVar[str] = "every chunk, by id"
-        ranges: ClassVar[dict[str, tuple[float, float]]] = {}
-
-        def reads(self) -> tuple[str, ...]:
-            return ()
-
-        may_read = writes = reads
-
-        def run(self, trace: Trace, context: Context) -> Trace:
-            rows = np.arange(1, context.index.size + 1)
-            return replace(trace, rows=rows, chunks=tuple(context.index.chunks(rows)),
-                           dropped=np.full(rows.size, -1), order=np.arange(rows.size))  # fmt: skip
-
-    @dataclass(frozen=True)
-    class FixedLimit(Fixed):
-        slot: ClassVar[str] = "limit"
-
-        def run(self, trace: Trace, context: Context) -> Trace:
-            return trace
-
-    fixed = Pipeline("fixed", (Fixed(), FixedLimit()), Source("example", "1", "here"))
-    with pytest.raises(InputError, match="fixed has no parameter and no known change"):
-        diagnose_unwanted("disk", fixed, toy, "memory/tea.md")
 
 
 def test_a_repair_that_returns_nothing_at_all_is_called_an_empty_answer(kept: CachedIndex) -> None:
