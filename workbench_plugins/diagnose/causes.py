@@ -278,6 +278,8 @@ def _plain(pipeline: Pipeline) -> Iterator[Repair]:
     ordered = any(stage.slot == Order.slot for stage in pipeline.stages)
     for stage in pipeline.stages:
         plain: Stage | None = PLAIN.get(stage.slot) if ordered or stage.slot != Limit.slot else None
+        if isinstance(stage, Limit) and is_own(stage) and ordered:
+            plain = Limit(stage.count)
         if isinstance(stage, LegStage) and (leg := plain_leg(stage)) is not None:
             plain = replace(leg, depth=FixedDepth(cap=int(stage.deepest(pipeline.limit))))
         yield from _weighed(stage) if isinstance(stage, Weighted) else ()
@@ -310,7 +312,7 @@ def _is_like(stage: Stage, plain: Stage) -> bool:
     """Whether a stage is of the kind of the plain one; an order by the score of one leg is of another."""
     if isinstance(stage, Order) and stage.by in ("vector_score", "keyword_score"):
         return False
-    return type(stage) is type(plain) or isinstance(stage, Limit)
+    return type(stage) is type(plain) or (isinstance(stage, Limit) and not is_own(stage))
 
 
 def _filtered_first(stage: Scope) -> Iterator[Repair]:
