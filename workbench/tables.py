@@ -194,7 +194,7 @@ def apart(value: float, limit: float) -> tuple[str, str]:
     """
     for digits in range(3, 17):
         left, right = f"{value:.{digits}f}", f"{limit:.{digits}f}"
-        hidden = any(float(text) == 0 != one for text, one in ((left, value), (right, limit)))
+        hidden = any(one != 0 and float(text) == 0 for text, one in ((left, value), (right, limit)))
         if (value == limit or left != right) and not hidden:
             return left, right
     return repr(float(value)), repr(float(limit))

@@ -270,7 +270,7 @@ def test_a_question_asked_with_two_settings_does_not_contradict_itself() -> None
     )
     verdict = verdict_of(read_report(text))
     assert verdict.kind == "stand-in"
-    assert "below the floor of 0.6 (line 2)" in verdict.sentence
+    assert "a floor of 0.6 (line 2) drops it" in verdict.sentence
 
 
 BARE = [
@@ -419,7 +419,7 @@ ORDERS = "| note | RRF | weighted |\n|---|---|---|\n| a | 1/61 = 0.0164 | 0.5 |\
         (
             "# No results\nmin_score is 0.6. With min_score=0.3 it is there, with score: 0.5312",
             "stand-in",
-            "below the floor of 0.6",
+            "a floor of 0.6 (line 2) drops it",
         ),
         ("# No results\nmin_score is 0.6. With min_score=0.3 it is there, with score: 0.7", "needs", ""),
         ("# No results\nThe floor is 0.6, and another note has score: 0.5312", "needs", ""),

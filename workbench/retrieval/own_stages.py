@@ -68,10 +68,10 @@ def told_of(stage: Stage) -> Iterator[None]:
 
 def run_stage(stage: Stage, trace: Trace, context: Context) -> Trace:
     """The trace after a stage. Raises InputError, with the place, where a stage of one's own goes wrong."""
+    if not is_own(stage):
+        return stage.run(trace, context)
     with told_of(stage):
         after = stage.run(trace, context)
-    if not is_own(stage):
-        return after
     if not isinstance(after, Trace):
         raise _wrong(stage, f"returns {after!r:.60}, and a stage returns the trace")
     written = () if isinstance(stage, LegStage) else stage.writes()  # the union writes a leg's columns

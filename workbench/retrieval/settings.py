@@ -45,9 +45,7 @@ def with_values(pipeline: Pipeline, values: Mapping[str, Any]) -> Pipeline:
     Raises InputError as `with_settings` does, and for a value of another kind, such as a number as text; for
     an unknown name it lists those of the pipeline.
     """
-    known = {
-        f"{stage.slot}.{name}": now for stage in pipeline.stages for name, now in settable(stage).items()
-    }
+    known = every_setting(pipeline)
     for name, value in values.items():
         if name not in known:
             raise unknown_name("setting", str(name), list(known), f"{pipeline.name} has {', '.join(known)}.")
@@ -57,10 +55,8 @@ def with_values(pipeline: Pipeline, values: Mapping[str, Any]) -> Pipeline:
 
 
 def every_setting(pipeline: Pipeline) -> dict[str, Any]:
-    """The parameters of all stages with their values, by the name of each as a setting: `fusion.vector`."""
-    return {
-        f"{stage.slot}.{name}": now for stage in pipeline.stages for name, now in parameters(stage).items()
-    }
+    """What can be set in all stages, with the values, by the name of each as a setting: `fusion.vector`."""
+    return {f"{stage.slot}.{name}": now for stage in pipeline.stages for name, now in settable(stage).items()}
 
 
 def _kind(value: Any) -> type:

@@ -171,9 +171,8 @@ def _in_another_language(asked: Asked, mine: str, words: Sequence[str], theirs: 
     memory = inner.command_options if isinstance(inner, MemoryIndex) else "FOLDER"
     works = _in_many_languages(asked, inner) if asked.deep and isinstance(inner, MemoryIndex) else None
     evidence = (
-        f"of the question, {counted(len(words), 'word')} in {spoken(mine)} were counted "
-        f"({', '.join(words[:4])}); the vectors are "
-        f"those of {getattr(inner, 'model', 'another engine')}"
+        f"the question has {counted(len(words), 'word')} in {spoken(mine)} ({', '.join(words[:4])}); "
+        f"the vectors are those of {getattr(inner, 'model', 'another engine')}"
     )
     if works is not None:
         outcome = "as wanted" if works else "still not as wanted"
@@ -220,8 +219,9 @@ def _language_of_question(asked: Asked, theirs: str, of_file: str) -> tuple[str,
         return mine, words
     mine, words = language_of([asked.question], least=1)
     every = {one.lower() for one in unicode_words(asked.question)}
-    if mine == theirs and of_file in LANGUAGES and not (every & LANGUAGES[of_file]) - {*words}:
-        return mine, [one for one in words if one not in LANGUAGES[of_file]]
+    told = [one for one in words if one not in LANGUAGES.get(of_file, words)]
+    if told and mine == theirs and not (every & LANGUAGES[of_file]) - {*words}:
+        return mine, told
     if not {*words} - ALSO_ENGLISH:
         return "", []
     others = {one for one in every if one not in words and len(one) >= SHORTEST}

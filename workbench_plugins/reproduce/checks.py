@@ -295,8 +295,8 @@ def _two_floors(report: Report) -> Iterator[Check]:
         higher = next(((number, value) for number, value in floors if value > float(score)), None)
         if lower is not None and higher and lower <= float(score):
             yield Check(
-                f"line {line} prints the score {score}, which a floor of {lower:g} lets through. It is below "
-                f"the floor of {higher[1]:g} (line {higher[0]}), which drops it. "
+                f"line {line} prints the score {score}. A floor of {lower:g} lets it pass, and a floor of "
+                f"{higher[1]:g} (line {higher[0]}) drops it. "
                 "The program itself was not run.",
                 "stand-in",
             )

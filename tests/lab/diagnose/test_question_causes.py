@@ -97,6 +97,7 @@ FOREIGN = [
     ),
     ("how do we clean the stops", "Rejstříky jsou špinavé, ale ještě hrají; kdo je čistí?", "Czech"),
     ("when do we tune the organ", "調律は十一月に行う。担当は森田さん。", "Chinese or Japanese"),
+    ("Hans in Kiel", "Das Gehäuse der Orgel schimmelt, und die Luft ist feucht.", ""),
     ("where is the spare key", "Where is the key of the Orgel? It is here.", ""),
 ]
 
