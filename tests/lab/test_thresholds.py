@@ -64,6 +64,16 @@ def test_so_it_does_after_a_reranker_whose_score_the_floor_does_not_see(toy: Mem
     assert told(*asked) == asked_again(*asked)
 
 
+def test_a_floor_that_is_added_is_told_in_the_column_that_it_compares(toy: MemoryIndex) -> None:
+    reranked = with_reranker(THREE_FIXES, LateOfIndex())
+    without = replace(reranked, stages=tuple(one for one in reranked.stages if one.slot != "floor"))
+    [evaluation] = evaluate(SET, [without], toy)
+    found, columns = scores(evaluation), [one.trace.columns for one in evaluation.asked]
+    assert (found.column, columns[0].keys() >= {"score", "rerank_score"}) == ("score", True)
+    every = np.concatenate([one["score"] for one in columns])
+    np.testing.assert_array_equal(np.sort(np.concatenate([found.target, found.other])), np.sort(every))
+
+
 # Floor and limit alone; a rescue below the floor; MMR before it and spare slots after; a floor behind both.
 @pytest.mark.parametrize("name", ["openclaw-2026.2.13+or", FEBRUARY_27.name, SEPTEMBER.name, "am-150"])
 def test_so_it_does_over_a_whole_memory(name: str, sample: MemoryIndex, questions: QuestionSet) -> None:

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from tests.adapters.openclaw_february import FixedIndex
 from tests.hand import BOTH, answering
+from workbench.errors import InputError
+from workbench.retrieval.columns import Columns
 from workbench.retrieval.cutoff import MinScore
-from workbench.retrieval.fusion import WeightedSum, weighted_rrf
+from workbench.retrieval.fusion import AnsweredSum, WeightedRRF, WeightedSum, weighted_rrf
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.openclaw import RRF, SHIPPED, WORKAROUND
 
@@ -58,6 +60,22 @@ def test_a_perfect_keyword_hit_alone_scores_030_and_is_dropped(pipeline: Pipelin
 def test_under_the_shipped_sum_a_vector_hit_alone_needs_a_cosine_of_050() -> None:
     kept = search("X", SHIPPED, answering(vector={"just": 0.50, "below": 0.51})).results
     assert [one.chunk.id for one in kept] == ["just"]
+
+
+def test_an_empty_legs_weight_is_not_counted_in_the_score_nor_in_its_parts() -> None:
+    index = answering(vector={"a": 0.2, "b": 0.5})
+    answered = SHIPPED.with_stage(AnsweredSum(vector=0.7, keyword=0.3))
+    assert scored(answered, index) == pytest.approx({"a": 0.8, "b": 0.5})
+    trace = search("X", answered, index)
+    vector, keyword = AnsweredSum(vector=0.7, keyword=0.3).contributions(Columns(trace.columns))
+    np.testing.assert_allclose(vector, trace.scores)
+    assert np.isnan(keyword).all()
+    assert scored(SHIPPED.with_stage(AnsweredSum(vector=0, keyword=1)), index) == {"a": 0.0, "b": 0.0}
+
+
+def test_a_maximum_of_zero_is_refused() -> None:
+    with pytest.raises(InputError, match="All weights are 0"):
+        WeightedRRF(vector=0, keyword=0)
 
 
 def test_rrf_looks_at_ranks_alone() -> None:

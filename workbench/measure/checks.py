@@ -15,7 +15,7 @@ from workbench.measure.measures import HITS
 from workbench.measure.paired import paired, paired_values
 from workbench.measure.resampling import LEVEL
 from workbench.records import KEPT, Shown, Trace
-from workbench.retrieval.cutoff import Limit
+from workbench.retrieval.cutoff import Limit, Order
 from workbench.safe_text import counted
 from workbench.tables import Column, Part, Table
 
@@ -168,16 +168,27 @@ def _ties(evaluation: Evaluation) -> list[MeasuringWarning]:
 
 
 def _decided_by_ties(one: AskedQuestion, evaluation: Evaluation) -> bool:
-    """Whether the right file's best candidate ties with others on both sides of the limit."""
+    """Whether the right file's best candidate is equal to others on both sides of the limit."""
     trace, limit = one.trace, int(_limit(evaluation))
     passing = _passing(trace)
     own = passing & np.array([chunk.path == one.question.target for chunk in trace.chunks], bool)
-    if not own.any():
+    ranked = [row for row in trace.order.tolist() if passing[row]]
+    best = next((place for place, row in enumerate(ranked) if own[row]), None)
+    if best is None:
         return False
-    best = trace.scores[own].max()
-    better = int((passing & (trace.scores > best)).sum())
-    others = int((passing & ~own & (trace.scores == best)).sum())
-    return better < limit <= better + others
+    equal = _equal_in_order(trace, ranked[best])
+    better = sum(not equal[row] for row in ranked[:best])
+    others = sum(equal[row] and not own[row] for row in ranked)
+    return bool(better < limit <= better + others)
+
+
+def _equal_in_order(trace: Trace, row: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """The candidates that have the same numbers as one in all columns that the order reads."""
+    ties = [name for stage in trace.stages if isinstance(stage, Order) for name in stage.ties]
+    columns = [trace.scores, *(trace.columns[name] for name in ties if name in trace.columns)]
+    same = [(column == column[row]) | (np.isnan(column) & np.isnan(column[row])) for column in columns]
+    equal: np.ndarray[Any, np.dtype[np.bool_]] = np.all(same, axis=0)
+    return equal
 
 
 def _constant_hit(one: AskedQuestion, evaluation: Evaluation) -> bool:

@@ -109,9 +109,9 @@ def _trials(pipeline: Pipeline, leg: LegStage) -> list[Trial]:
 
 def _compared(pipeline: Pipeline) -> str:
     """The column that the floor compares, or without a floor the one that ranks."""
-    floors = [stage.of for stage in pipeline.stages if isinstance(stage, MinScore)]
+    has_floor = any(isinstance(stage, MinScore) for stage in pipeline.stages)
     orders = [stage.by for stage in pipeline.stages if isinstance(stage, Order)]
-    return next(iter([*floors, *orders]), "score")
+    return pipeline.floored if has_floor or not orders else orders[0]
 
 
 def _scored(pipeline: Pipeline, trial: Trial) -> Trace | None:

@@ -172,7 +172,7 @@ def _stated_and_true(evaluation: Evaluation) -> tuple[Floats, Floats]:
     both = [(trace, truth) for trace, truth in (*asked, *((one, 0.0) for one in evaluation.controls))]
     known = [(float(trace.columns[column][0]), truth) for trace, truth in both if trace.chunks]
     stated, truth = np.array(known, float).reshape(-1, 2).T
-    if (stated == 1).all():
+    if stated.size and (stated == 1).all():
         raise InputError(
             f"{name} states no probability on this memory: its calibration belongs to another model.",
             "Index with the model of the calibration; a trace names it.",

@@ -203,7 +203,7 @@ def scores(evaluation: Evaluation) -> Scores:
         control=_flat([compared(trace, evaluation.pipeline) for trace in evaluation.controls]),
         questions=len(evaluation.asked),
         cut=_cut(evaluation, mine),
-        column=floored_column(evaluation.pipeline),
+        column=evaluation.pipeline.floored,
     )
 
 
@@ -220,14 +220,8 @@ def _round_step(least: float) -> float:
 
 
 def compared(trace: Trace, pipeline: Pipeline) -> Floats:
-    """The column that the floor looks at; without a floor, the one that ranks."""
-    of = next((stage.of for stage in pipeline.stages if isinstance(stage, MinScore)), trace.ranked_by)
-    return trace.columns.get(of, trace.scores)
-
-
-def floored_column(pipeline: Pipeline) -> str:
-    """The name of the column that the floor looks at; "score" without a floor."""
-    return next((stage.of for stage in pipeline.stages if isinstance(stage, MinScore)), "score")
+    """The numbers that the pipeline's floor compares; those that rank where the search did not make them."""
+    return trace.columns.get(pipeline.floored, trace.scores)
 
 
 def _of_file(trace: Trace, path: str) -> Marks:

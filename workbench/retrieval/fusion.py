@@ -187,6 +187,7 @@ class AnsweredSum(WeightedSum):
     """`weighted_sum` over the weights of the legs that brought anything at all.
 
     The weight of an empty leg is not counted. The weight of a leg that brought other candidates is.
+    Every score is 0 where all legs that brought something have the weight 0.
     """
 
     @property
@@ -197,13 +198,24 @@ class AnsweredSum(WeightedSum):
         """The weight of a leg that brought other candidates counts, so what is missing depends on them."""
         return 0.0
 
+    def part(self, of: Numbers, leg: str) -> Any:
+        return super().part(of, leg) / self._counted(of)
+
     def formula(self, of: Numbers) -> Any:
-        answered = [
+        scores = [filled(of[f"{leg}_score"], self.absent) for leg in self.weights]
+        return weighted_sum(scores, self._answered(of)) / self._counted(of)
+
+    def _answered(self, of: Numbers) -> list[Any]:
+        """The weight of each leg, and 0 for one that brought nothing."""
+        return [
             np.where(np.isnan(of.least(f"{leg}_score")), 0.0, of.constant(weight))
             for leg, weight in self.weights.items()
         ]
-        scores = [filled(of[f"{leg}_score"], self.absent) for leg in self.weights]
-        return weighted_sum(scores, answered) / summed(answered)
+
+    def _counted(self, of: Numbers) -> Any:
+        """The sum of the weights that count: 1 where it would be 0, since every score is 0 then."""
+        counted = summed(self._answered(of))
+        return np.where(counted == 0, 1.0, counted)
 
 
 @dataclass(frozen=True)
@@ -241,7 +253,10 @@ class RankSum(Weighted):
 
 @dataclass(frozen=True)
 class WeightedRRF(Weighted, scale="RRF / max"):
-    """`weighted_rrf` of the legs' ranks: an absent rank adds nothing and costs nothing."""
+    """`weighted_rrf` of the legs' ranks: an absent rank adds nothing and costs nothing.
+
+    Raises InputError if all weights are 0: the maximum, which divides the score, is then 0.
+    """
 
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {
         "vector": (0, 1),
@@ -251,6 +266,12 @@ class WeightedRRF(Weighted, scale="RRF / max"):
     vector: float = 0.7
     keyword: float = 0.3
     k: float = 60
+
+    def __post_init__(self) -> None:
+        if not any(self.weights.values()):
+            raise InputError(
+                "All weights are 0, and the score is divided by their sum.", "Give one leg a weight above 0."
+            )
 
     @property
     def description(self) -> str:

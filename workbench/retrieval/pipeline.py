@@ -304,6 +304,11 @@ class Pipeline(Shown):
         """The lowest score that is kept; minus infinity where there is no floor."""
         return next((stage.floor for stage in self.stages if isinstance(stage, MinScore)), -math.inf)
 
+    @property
+    def floored(self) -> str:
+        """The column that the floor compares; without a floor "score", which an added one compares."""
+        return next((stage.of for stage in self.stages if isinstance(stage, MinScore)), AddedFloor.of)
+
     def __repr__(self) -> str:
         """One line of flow: the name, and the stages with their settings, joined with `>>`."""
         return f"{self.name}: {flow(self.stages)}"

@@ -15,7 +15,7 @@ from workbench.measure.evaluation import Evaluation, evaluate
 from workbench.measure.questions import Question, QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.records import Document
-from workbench.retrieval.cutoff import Limit
+from workbench.retrieval.cutoff import Limit, Order
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
 
@@ -79,10 +79,22 @@ def test_files_without_a_label_are_counted(toy: MemoryIndex) -> None:
 
 
 def test_hits_that_chunk_ids_decide_are_named(toy: MemoryIndex) -> None:
-    evaluations = evaluate(ALL, [WORKAROUND.with_stage(Limit(1))], toy)
+    by_id = WORKAROUND.with_stage(Limit(1)).with_stage(Order())
+    evaluations = evaluate(ALL, [by_id], toy)
     traces = [one.trace for one in evaluations[0].asked]
     level = [{**trace.columns, "score": np.ones(len(trace.chunks))} for trace in traces]
     assert "ties" in kinds([with_traces(evaluations[0], "columns", level)], toy)
+
+
+def test_hits_that_a_second_column_of_the_order_decides_are_not_those_of_ids(toy: MemoryIndex) -> None:
+    by_rank = WORKAROUND.with_stage(Limit(1)).with_stage(Order(ties=("vector_rank",)))
+    evaluations = evaluate(ALL, [by_rank], toy)
+    traces = [one.trace for one in evaluations[0].asked]
+    level = [{**trace.columns, "score": np.ones(len(trace.chunks))} for trace in traces]
+    unlike = [{**one, "vector_rank": np.arange(one["score"].size) + 1.0} for one in level]
+    assert "ties" not in kinds([with_traces(evaluations[0], "columns", unlike)], toy)
+    alike = [{**one, "vector_rank": np.full(one["score"].size, np.nan)} for one in level]
+    assert "ties" in kinds([with_traces(evaluations[0], "columns", alike)], toy)
 
 
 def test_a_system_no_better_than_the_order_of_ids_is_named(toy: MemoryIndex) -> None:

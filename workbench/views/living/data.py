@@ -14,7 +14,6 @@ from workbench.measure.distributions import axis_name, deciding_floor, is_of_que
 from workbench.measure.evaluation import Evaluation
 from workbench.measure.reach import Reach, reaches
 from workbench.measure.reliability import diagram_data
-from workbench.measure.thresholds import floored_column
 from workbench.records import Chunk, Floats, Trace
 from workbench.retrieval.cutoff import Floor, MinScore
 from workbench.retrieval.formula_export import MOST, exported, exported_trace
@@ -126,7 +125,7 @@ def _system(judged: Judged, chunks: Chunks) -> dict[str, Any]:
     cut = deciding_floor(evaluation.pipeline) or added
     traces = _traces(evaluation)
     columns = max(traces, key=lambda trace: len(trace.chunks)).columns
-    pipeline_data, column = exported(pipeline, columns), floored_column(evaluation.pipeline)
+    pipeline_data, column = exported(pipeline, columns), evaluation.pipeline.floored
     if any(len(trace.chunks) > MOST for trace in traces):
         # Another column would take the candidates that the page does not have.
         for one in pipeline_data["steps"]:
