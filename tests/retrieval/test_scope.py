@@ -21,9 +21,9 @@ from workbench.retrieval.legs import Union
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.scope import EVERYTHING, Scope, scope
 from workbench.systems.catalogue import SYSTEMS
-from workbench_plugins.diagnose.causes import repairs
 from workbench_plugins.diagnose.diagnosis import diagnose
 from workbench_plugins.diagnose.findings import lint, lint_on
+from workbench_plugins.diagnose.repairs import repairs
 from workbench_plugins.engines.museum import SmallSearch, specimen
 
 PLACES = ("memory/2026", "notes/")

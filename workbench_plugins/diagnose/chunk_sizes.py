@@ -39,10 +39,10 @@ from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import search
 from workbench.safe_text import counted
 from workbench.systems.catalogue import INDEXINGS
-from workbench_plugins.diagnose.causes import Prices
 from workbench_plugins.diagnose.fixes import Fix, moved
 from workbench_plugins.diagnose.keys import pasted_works, to_paste
 from workbench_plugins.diagnose.parameters import Goal
+from workbench_plugins.diagnose.prices import Prices
 
 TRIED = (ChunkSizes(100, 20), ChunkSizes(200, 40), ChunkSizes(400, 80), ChunkSizes(800, 160))
 """The sizes that are tried, except for the present one: 400/80 is OpenClaw's own."""

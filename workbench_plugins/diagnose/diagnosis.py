@@ -26,18 +26,7 @@ from workbench.safe_text import counted, one_line
 from workbench.tables import ABSENT, Block, Code, Fold, Note, Part, Table, Types, hanging, tidy
 from workbench.terminal import text_of
 from workbench_plugins.diagnose.asked import Asked, settings_of
-from workbench_plugins.diagnose.causes import (
-    Cause,
-    Marks,
-    Prices,
-    Repair,
-    causes_inside,
-    in_slot,
-    is_yours,
-    repaired_slots,
-    repairs,
-    without_stop_words,
-)
+from workbench_plugins.diagnose.causes import Cause, causes_inside, in_slot, is_yours, repaired_slots
 from workbench_plugins.diagnose.chunk_causes import cause_in_chunk, is_unread, without_other_chunks
 from workbench_plugins.diagnose.chunk_sizes import cut_index, is_quick, tried, untried
 from workbench_plugins.diagnose.fixes import (
@@ -60,6 +49,7 @@ from workbench_plugins.diagnose.outside import (
 from workbench_plugins.diagnose.own_legs import values_of_own_legs
 from workbench_plugins.diagnose.parameters import Aim, Goal
 from workbench_plugins.diagnose.pasted_command import added_settings, command_with, replaced_settings
+from workbench_plugins.diagnose.prices import Marks, Prices
 from workbench_plugins.diagnose.question_causes import (
     causes_of_form,
     causes_of_words,
@@ -67,6 +57,7 @@ from workbench_plugins.diagnose.question_causes import (
     other_words,
     unknown_name,
 )
+from workbench_plugins.diagnose.repairs import Repair, repairs, without_stop_words
 from workbench_plugins.diagnose.stages_as_code import search_code
 
 if TYPE_CHECKING:

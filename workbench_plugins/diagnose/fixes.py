@@ -24,7 +24,6 @@ from workbench.retrieval.cutoff import Limit
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.catalogue import ON_A_SERVER, SYSTEMS, system
 from workbench.systems.history import where_is
-from workbench_plugins.diagnose.causes import DEEPEST, Price, Prices, Repair, combined, fitted_slots, moved_to
 from workbench_plugins.diagnose.keys import is_of_file, keys_of, pasted_works, to_paste
 from workbench_plugins.diagnose.parameters import (
     Goal,
@@ -35,6 +34,8 @@ from workbench_plugins.diagnose.parameters import (
     setting_text,
     settings_between,
 )
+from workbench_plugins.diagnose.prices import Price, Prices
+from workbench_plugins.diagnose.repairs import DEEPEST, Repair, combined, fitted_slots, moved_to
 from workbench_plugins.diagnose.stage_settings import lasting_systems, short_settings, typed_settings
 from workbench_plugins.diagnose.stages_as_code import code_of_stages
 

@@ -12,8 +12,9 @@ from workbench.records import KEPT, Trace
 from workbench.retrieval.columns import Columns
 from workbench.retrieval.explain import column_name
 from workbench.retrieval.fusion import WeightedSum
-from workbench_plugins.diagnose.causes import SCORE, Cause, fitted_slots
+from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.parameters import Aim, Goal
+from workbench_plugins.diagnose.repairs import SCORE, fitted_slots
 
 REPAIR = "ask with more of the words that the file has"
 FITTED = "The weights were fitted to many questions, and one is no reason to change them"

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from workbench.measure.blame import Edit, Reruns
 from workbench.retrieval.legs import LegStage, legs_of
 from workbench.retrieval.own_stages import is_own
-from workbench_plugins.diagnose.causes import Repair
 from workbench_plugins.diagnose.parameters import (
     Aim,
     Goal,
@@ -16,6 +15,7 @@ from workbench_plugins.diagnose.parameters import (
     parameters_of,
     setting_text,
 )
+from workbench_plugins.diagnose.repairs import Repair
 from workbench_plugins.diagnose.suspects import has
 
 

@@ -6,8 +6,8 @@ import shlex
 from itertools import pairwise
 from typing import Any
 
-from workbench_plugins.diagnose.causes import Prices
 from workbench_plugins.diagnose.fixes import Fix
+from workbench_plugins.diagnose.prices import Prices
 
 
 def fix_button(fix: Fix, prices: Prices, side: str) -> dict[str, Any] | None:

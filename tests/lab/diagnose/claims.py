@@ -16,11 +16,11 @@ from workbench.measure.questions import Question, QuestionSet, load_questions
 from workbench.records import Trace
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench_plugins.diagnose.causes import combined
 from workbench_plugins.diagnose.diagnosis import Diagnosis, becomes_text
 from workbench_plugins.diagnose.fixes import Fix
 from workbench_plugins.diagnose.keys import keys_of
 from workbench_plugins.diagnose.parameters import TYPED, parameters_of
+from workbench_plugins.diagnose.repairs import combined
 
 REPORTED = [one for one in load_questions(SAMPLE / "questions.yaml").questions if one.from_report]
 """The questions of the sample memory in the report's own wording."""

@@ -30,10 +30,10 @@ from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WITH_EVIDENCE
 from workbench_plugins.diagnose import fixes
 from workbench_plugins.diagnose.asked import search_command
-from workbench_plugins.diagnose.causes import repairs
 from workbench_plugins.diagnose.diagnosis import Diagnosis, RankedIndex, diagnose, diagnose_unwanted
 from workbench_plugins.diagnose.fixes import Fix
 from workbench_plugins.diagnose.parameters import Aim, parameters_of, settings_between
+from workbench_plugins.diagnose.repairs import repairs
 from workbench_plugins.diagnose.stage_settings import typed_settings, with_typed
 
 pytestmark = pytest.mark.usefixtures("embedded_once")

@@ -14,8 +14,8 @@ from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import search
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED
-from workbench_plugins.diagnose.causes import repairs
 from workbench_plugins.diagnose.diagnosis import diagnose
+from workbench_plugins.diagnose.repairs import repairs
 from workbench_plugins.diagnose.suspects import scales_apart
 from workbench_plugins.recommended.stages import SilenceFloor
 

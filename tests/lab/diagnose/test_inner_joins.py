@@ -17,8 +17,8 @@ from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import FixedDepth, VectorLeg
 from workbench.retrieval.own_stages import place_of
 from workbench.retrieval.pipeline import search
-from workbench_plugins.diagnose.causes import combined, repairs
 from workbench_plugins.diagnose.diagnosis import diagnose
+from workbench_plugins.diagnose.repairs import combined, repairs
 from workbench_plugins.diagnose.suspects import inner_joins
 from workbench_plugins.recorder.recording import record
 

@@ -38,8 +38,8 @@ from workbench.retrieval.query import JoinedWords
 from workbench.retrieval.scoring import Cosine, MinMaxRank
 from workbench.systems.catalogue import system
 from workbench.terminal import text_of
-from workbench_plugins.diagnose.causes import combined
 from workbench_plugins.diagnose.diagnosis import diagnose
+from workbench_plugins.diagnose.repairs import combined
 from workbench_plugins.diagnose.stage_settings import typed_settings
 
 NOTES = {

@@ -20,10 +20,11 @@ from workbench.memory.sync import index_folder
 from workbench.retrieval.cutoff import MinScore
 from workbench.systems.catalogue import SYSTEMS
 from workbench.terminal import text_of
-from workbench_plugins.diagnose.causes import Marks, Price, Repair
 from workbench_plugins.diagnose.diagnosis import diagnose
 from workbench_plugins.diagnose.fixes import Fix
 from workbench_plugins.diagnose.pasted_command import command_with
+from workbench_plugins.diagnose.prices import Marks, Price
+from workbench_plugins.diagnose.repairs import Repair
 from workbench_plugins.diagnose.stage_settings import with_typed
 from workbench_plugins.diagnose.stages_as_code import code_of_stages
 
