@@ -20,20 +20,19 @@ from workbench.retrieval.legs import legs_of
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import THREE_FIXES
-from workbench_plugins.diagnose import question_causes as question_causes_module
+from workbench_plugins.diagnose import question_language
 from workbench_plugins.diagnose.asked import Asked
 from workbench_plugins.diagnose.diagnosis import diagnose
+from workbench_plugins.diagnose.languages import language_of
 from workbench_plugins.diagnose.misread_terms import misread_terms
 from workbench_plugins.diagnose.question_causes import (
     MANY_WORDS,
     causes_of_form,
     causes_of_words,
-    dates_in,
-    language_of,
     other_words,
     question_causes,
-    weeks_in,
 )
+from workbench_plugins.diagnose.question_dates import dates_in, weeks_in
 from workbench_plugins.diagnose.short_forms import short_form_causes
 
 NOTES = {
@@ -116,7 +115,7 @@ def test_a_file_in_another_language_than_the_question_and_the_notes_is_named(
 def test_what_cannot_be_tried_is_said_as_the_next_thing_to_do(
     index: MemoryIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(question_causes_module, "MOST_EMBEDDED", 0)
+    monkeypatch.setattr(question_language, "MOST_EMBEDDED", 0)
     asked = "wo ist der Schlüssel für die Scheune"
     found = diagnose(asked, SYSTEMS["engine-rrf-60"].asking(limit=1), index, "memory/bread.md")
     assert found.headline == "Cause: question: the question is in German, and the notes are in English"

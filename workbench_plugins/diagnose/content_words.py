@@ -1,0 +1,39 @@
+"""The words of a question that say what is asked for."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from workbench.retrieval.query import unicode_words
+from workbench.stop_words import STOP_WORDS
+from workbench_plugins.diagnose.asked import Asked
+from workbench_plugins.diagnose.languages import FUNCTION_WORDS
+from workbench_plugins.diagnose.short_forms import NUMBERS_IN_WORDS
+from workbench_plugins.diagnose.spelling import is_near
+
+NUMBERS_TOGETHER = re.compile(r"\b\d+(?:[-./:]\d+)+\b")
+SHORTEST = 3
+"""A shorter word is replaced by no other one."""
+
+
+def replaceable(question: str) -> list[str]:
+    """The words for which another one may stand: none of two letters, and no part of a date or a version."""
+    words = dict.fromkeys(unicode_words(NUMBERS_TOGETHER.sub(" ", question)))
+    return [one for one in words if len(one) >= SHORTEST or one in NUMBERS_IN_WORDS]
+
+
+def has_content(word: str, known: Counter[str]) -> bool:
+    """Whether a word says what is asked for: no function word, and none of a language that no note has."""
+    return word not in STOP_WORDS and (word in known or word not in FUNCTION_WORDS)
+
+
+def content_words(asked: Asked) -> list[str]:
+    """The words of content of the question."""
+    return [one for one in replaceable(asked.question) if has_content(one.lower(), asked.vocabulary)]
+
+
+def lacks_most_words(asked: Asked) -> bool:
+    """Whether the wanted file has half of the words of content at most: some are alike in two languages."""
+    words = content_words(asked)
+    return bool(words) and 2 * sum(is_near(one.lower(), asked.own) for one in words) <= len(words)

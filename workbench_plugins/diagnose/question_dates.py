@@ -1,0 +1,116 @@
+"""A question that writes a date in a form that no note has, as the cause."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import date
+from itertools import product
+
+from workbench_plugins.diagnose.asked import Asked
+from workbench_plugins.diagnose.causes import Cause
+
+MONTHS = tuple(date(2000, month, 1).strftime("%B") for month in range(1, 13))
+MONTH = "|".join(f"{one}|{one[:3]}" for one in MONTHS)
+DATES = (
+    re.compile(r"\b(?P<y>(?:19|20)\d\d)[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})\b"),
+    re.compile(r"\b(?P<d>\d{1,2})[-/.](?P<m>\d{1,2})[-/.](?P<y>(?:19|20)?\d\d)\b"),
+    re.compile(r"\b(?P<m>\d{1,2})/(?P<d>\d{1,2})/(?P<y>(?:19|20)?\d\d)\b"),
+    re.compile(r"(?<![\d./-])(?P<d>\d{1,2})\.(?P<m>\d{1,2})(?:\.|(?![\d./-]))(?!\d)"),
+    re.compile(
+        rf"\b(?P<d>\d{{1,2}})(?:st|nd|rd|th|\.)?(?: of)? (?P<n>{MONTH})\.?(?:,? (?P<y>(?:19|20)\d\d))?\b",
+        re.I,
+    ),
+    re.compile(rf"\b(?P<n>{MONTH})\.? (?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?:,? (?P<y>(?:19|20)\d\d))?\b", re.I),
+)
+
+
+def date_otherwise(asked: Asked) -> Iterator[Cause]:
+    """A date that no note writes so, and a form of some note with which the answer is as wanted."""
+    if not [*dates_in(asked.question)] and not WEEK.search(asked.question):
+        return  # most questions have no date, and the notes need not be read
+    notes = [text.lower() for text in asked.texts]  # each begins with the file's name
+    bodies = [text.partition("\n")[2] for text in notes]
+    years = sorted({year for text in notes for year in re.findall(r"\b((?:19|20)\d\d)-\d\d-\d\d", text)})
+    for written, days in [*dates_in(asked.question), *weeks_in(asked.question, years)]:
+        if any(written.lower() in text for text in notes):
+            continue
+        forms = dict.fromkeys(form for day in days for form in _forms(day, years))
+        there = {form: "the notes have" for form in forms if _stands_in(form, bodies)}
+        named = {form: "a file's name has" for form in forms if form not in there and _stands_in(form, notes)}
+        found = {**there, **named}
+        others = {asked.question.replace(written, form).strip(): form for form in found}
+        better = asked.first_that_works(iter(others))
+        if better:
+            form = others[better]
+            yield asked.cause(
+                f"the question writes the date as “{written}”, and no note does: {found[form]} “{form}”",
+                better,
+            )
+
+
+def _stands_in(form: str, texts: Sequence[str]) -> bool:
+    """Whether a date stands in one of the texts, and is no part of another date."""
+    plain = form.lower()
+    pattern = re.compile(rf"(?<!\w)(?<!\d[./-]){re.escape(plain)}(?![\w/]|[.-]\d)")
+    return any(plain in text and pattern.search(text) for text in texts)
+
+
+Day = tuple[int | None, int, int]
+"""A year, if it is known, a month and a day."""
+
+
+def dates_in(text: str) -> Iterator[tuple[str, list[Day]]]:
+    """The dates of a text as they are written, each with the days that it may mean."""
+    found: dict[str, list[Day]] = {}
+    for pattern in DATES:
+        for match in pattern.finditer(text):
+            parts = match.groupdict()
+            month = parts.get("m") or 1 + [one[:3].lower() for one in MONTHS].index(parts["n"][:3].lower())
+            year = int(parts["y"]) if parts.get("y") else None
+            year = 2000 + year if year is not None and year < 100 else year
+            if 1 <= int(month) <= 12 and 1 <= int(parts["d"]) <= 31:
+                found.setdefault(match[0], []).append((year, int(month), int(parts["d"])))
+    yield from found.items()
+
+
+WEEK = re.compile(
+    r"\b(?:(?:calendar )?week|kw|kalenderwoche|semaine|semana|settimana|uke|uge|vecka) ?"
+    r"(?P<w>\d{1,2})\b(?:(?: of)?,? (?P<y>(?:19|20)\d\d)\b)?",
+    re.I,
+)
+
+
+def weeks_in(text: str, years: Sequence[str]) -> Iterator[tuple[str, list[Day]]]:
+    """The weeks of a text as they are written, each with its days, from Monday on: in its year, or in some.
+
+    Source: ISO 8601, whose first week has the year's first Thursday.
+    """
+    for match in WEEK.finditer(text):
+        days: list[Day] = []
+        for year in [match["y"]] if match["y"] else years:
+            with suppress(ValueError):  # no such week
+                days += [(one.year, one.month, one.day) for one in _days_of_week(int(year), int(match["w"]))]
+        yield match[0], days
+
+
+def _days_of_week(year: int, week: int) -> list[date]:
+    return [date.fromisocalendar(year, week, day) for day in range(1, 8)]
+
+
+def _forms(day: Day, years: Sequence[str]) -> Iterator[str]:
+    """The forms in which notes write a day; without its year, in each of some years, and then without."""
+    year, month, number = day
+    names = (MONTHS[month - 1], MONTHS[month - 1][:3])
+    padded, plain = (f"{number:02}", f"{month:02}"), (str(number), str(month))
+    for each in [str(year)] if year else years:
+        yield f"{each}-{month:02}-{number:02}"
+        for written in (each, each[2:]):
+            for name in names:
+                yield from (f"{number} {name} {written}", f"{name} {number}, {written}")
+            for (of_day, of_month), mark in product((padded, plain), "./-"):
+                yield f"{of_day}{mark}{of_month}{mark}{written}"
+                yield f"{of_month}{mark}{of_day}{mark}{written}"
+    for name in names:
+        yield from (f"{number} {name}", f"{name} {number}")

