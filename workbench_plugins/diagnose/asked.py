@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
+from pathlib import Path
 from textwrap import shorten
 
 from workbench.contracts import Index
 from workbench.memory.index import MemoryIndex
+from workbench.memory.index_files import file_to_open
 from workbench.records import Trace
 from workbench.retrieval.index_adapters import innermost, memoized
 from workbench.retrieval.pipeline import Pipeline, search
@@ -22,6 +24,8 @@ from workbench_plugins.diagnose.stage_settings import typed_settings
 
 LARGEST = 20_000
 """An index of more chunks is not read for the words that it has."""
+MANY_WORDS = 40
+"""A question of so many words is a text with a question in it, whatever answer is wanted."""
 MOST_TRIED = 24
 """So many other questions are tried at most."""
 
@@ -148,9 +152,13 @@ def search_command(question: str, pipeline: Pipeline, index: Index) -> str:
     inner, typed = innermost(index), settings_of(pipeline)
     if not isinstance(inner, MemoryIndex) or inner.root is None or typed is None:
         return ""
-    options = [f"--set {shlex.quote(one)}" for one in typed]
-    begin = f"workbench search {shlex.quote(' '.join(question.split()))} -m {inner.command_options}"
-    return " ".join([begin, f"--system {shlex.quote(pipeline.name)}", *options])
+    words = ["workbench", "search", " ".join(question.split()), "-m", str(inner.root)]
+    if file_to_open(inner.root, pipeline.indexing) != Path(inner.name):  # another index of the folder answers
+        words += ["--index", inner.name]
+    words += ["--system", pipeline.name]
+    for one in typed:
+        words += ["--set", one]
+    return shlex.join(words)
 
 
 def short(question: str) -> str:

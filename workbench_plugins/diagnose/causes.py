@@ -15,15 +15,16 @@ from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.measure.blame import Reruns, edited
 from workbench.records import Candidate, DropKind, Trace
+from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.explain import Explanation, Verdict, explain, steps
 from workbench.retrieval.legs import LegRank, legs_of
 from workbench.retrieval.own_stages import is_own, place_of
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.scope import Scope
 from workbench.safe_text import counted
-from workbench_plugins.diagnose.parameters import Goal, settings_between
+from workbench_plugins.diagnose.parameters import Aim, Goal, settings_between
 from workbench_plugins.diagnose.prices import Marks, Prices
-from workbench_plugins.diagnose.repairs import Repair, combined, repairs
+from workbench_plugins.diagnose.repairs import SCORE, Repair, combined, repairs
 from workbench_plugins.diagnose.stage_settings import content_of, short_settings
 from workbench_plugins.diagnose.suspects import Suspects, drops_all, early_text, scales_apart, suspects
 
@@ -46,7 +47,8 @@ class Cause:
     says what changes the answer; with `verified`, this has been run, and with `refuted` it has been run and
     does not suffice. `parameters` are the settings that make the repair, as `--set` takes them, if there are
     such. `after` is what the repaired pipeline makes of the questions. A `certain` cause is seen in the index
-    or the folder, whether or not its repair was run.
+    or the folder, whether or not its repair was run. One that `lowers` is a stage that takes most of the
+    file's score.
     """
 
     where: tuple[str, ...]
@@ -59,6 +61,7 @@ class Cause:
     parameters: tuple[str, ...] = ()
     refuted: bool = False
     certain: bool = False
+    lowers: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """The cause in the form that docs/commands.md describes."""
@@ -83,15 +86,20 @@ def causes_inside(every: Sequence[Repair], runs: Reruns, goal: Goal, prices: Pri
     over all questions: the repair of a fault helps other questions too, while a way around it costs some.
     """
     pipeline = runs.pipeline
-    found = [(one,) for one in every if _works(pipeline, [one], runs, goal)] or smallest(
-        [one for one in every if one.removes or one.change], lambda some: _works(pipeline, some, runs, goal)
-    )
+
+    def works(some: Sequence[Repair]) -> bool:
+        return _works(pipeline, some, runs, goal)
+
+    found: list[tuple[Repair, ...]] = [(one,) for one in every if works([one])]
+    found = found or smallest([one for one in every if one.removes or one.change], works)
+    found = found or smallest([one for one in every if one.opens], works)
     yours = [one for one in every if one.own and not one.loosens]
     if not any((one,) in found for one in yours):
-        found += smallest(yours, lambda some: _works(pipeline, some, runs, goal))[:1]
-    suspected = suspects(runs, prices.traces, goal)
+        found += smallest(yours, works)[:1]
+    lowered = {some[0].slot: told for some in found if (told := _lowers(some, runs, goal))}
+    suspected = suspects(runs, prices.traces, goal).with_lowered(lowered)
     if suspected.odd and not any(one.slot in suspected.odd for some in found for one in some):
-        found += _with_odd(every, suspected.odd, lambda some: _works(pipeline, some, runs, goal))
+        found += _with_odd(every, suspected.odd, works)
     by_where: dict[tuple[str, ...], Sequence[Repair]] = {}
     for some in _likeliest(found, pipeline, prices, FEW, suspected):
         by_where.setdefault(tuple(one.slot for one in some), some)
@@ -99,6 +107,37 @@ def causes_inside(every: Sequence[Repair], runs: Reruns, goal: Goal, prices: Pri
             break
     best = islice(_likeliest(by_where.values(), pipeline, prices, 1, suspected), MOST_CAUSES)
     return [_cause(some, suspected, runs, goal, prices) for some in best]
+
+
+MUCH = 2
+"""A stage that divides the score of a file by so much is a suspect of its own."""
+
+
+def _lowers(some: Sequence[Repair], runs: Reruns, goal: Goal) -> str:
+    """In words, that the stage of a single repair takes most of the file's score; empty if it does not.
+
+    Such a stage writes a factor, as a decay does: it is no leg's score, no fusion and no cut.
+    """
+    pipeline, slot = runs.pipeline, some[0].slot
+    stage = next((one for one in pipeline.stages if one.slot == slot), None)
+    if goal.aim is not Aim.IN or len(some) > 1 or not _is_factor(stage):
+        return ""
+    traces = (runs.base, runs.trace(combined(pipeline, some)))
+    before, after = (_best_score(one, goal.path) for one in traces)
+    if not 0 < MUCH * before <= after:
+        return ""
+    return f" (this file: {before:.3f} with it, {after:.3f} without)"
+
+
+def _is_factor(stage: Any) -> bool:
+    return isinstance(stage, ColumnStage) and not stage.output.endswith(SCORE)
+
+
+def _best_score(trace: Trace, path: str) -> float:
+    """The best fused score of a file; NaN if it has none."""
+    scores = trace.columns.get(SCORE, np.empty(0))
+    own = [score for score, chunk in zip(scores, trace.chunks, strict=False) if chunk.path == path]
+    return max(own, default=math.nan)
 
 
 LETS_IN = ": it drops nothing of this file, and lets through what stands before it"
@@ -210,6 +249,7 @@ def _cause(some: Sequence[Repair], suspected: Suspects, runs: Reruns, goal: Goal
         repairs=tuple(some),
         after=prices.marks(repaired, same_depth=_removes(some)),
         parameters=short_settings(runs, goal, repaired)[0],
+        lowers=len(some) == 1 and some[0].slot in suspected.lowered,
     )
 
 
@@ -254,7 +294,9 @@ def _state_of(
         + early_text(runs.base, slot)
         + _own(pipeline, slot, suspected.ways)
         + (f", with {repair.now}: it does not list this file" if repair.now else "")
+        + _empty_text(runs.base, slot)
         + scales_apart(runs.base, slot)
+        + suspected.lowered.get(slot, "")
         + (_above_all(prices) if slot == "floor" else "")
     )
     stage = _stage_text(pipeline, slot)
@@ -263,6 +305,13 @@ def _state_of(
     if brief:
         stage = shorten(stage, MOST_OF_A_STAGE, placeholder=" …")
     return in_slot(slot, f"{stage}{facts}{'; ' if differs else ''}{differs}")
+
+
+def _empty_text(trace: Trace, slot: str) -> str:
+    """That the leg of a slot brings nothing; empty for a leg that brings something, and for another slot."""
+    legs = [one.name for one in legs_of(trace.stages) if one.slot == slot]
+    silent = [name for name in legs if name in trace.legs and not trace.legs[name].hits.rows.size]
+    return " (here it brings nothing)" if silent else ""
 
 
 def in_slot(slot: str, text: str) -> str:

@@ -57,6 +57,7 @@ def cause_in_chunk(runs: Reruns, goal: Goal) -> list[Cause]:
             if not has_runs(chunk.text) and best[1] in unread_text(chunk):
                 return [half_read("too long", chunk, f"with “{short(best[1])}” alone")]
             found = of_kind(kind, f"{chunk.location}: {told}", True)
+            found = replace(found, description=f"{found.description}: “{short(best[1])}”")
             read = f"{found.description}; the model read {chunk.read_share:.0%} of the chunk"
             return [found if chunk.read_share == 1 else replace(found, description=read)]
     return []

@@ -436,7 +436,10 @@ def _page(runs: Reruns, goal: Goal, prices: Prices, given: Index, trials: Trials
         of_stages = [*inside, *of_words] if _is_unusual(inside) else [*of_words, *inside]
     causes = [*outside, *of_stages, *(one for one in of_note if one not in outside), *refuted]
     causes = causes or higher(runs, goal)
-    causes.sort(key=lambda one: (one not in sure, not is_yours(one)))
+    measured = any(one.lowers for one in causes)  # then what was not tried is no likelier
+    causes.sort(
+        key=lambda one: (one not in sure, not is_yours(one), measured and not (one.lowers or one.verified))
+    )
     first = causes[0].where if causes else ()
     changed = repaired_slots(causes[0]) if causes else ()
     fixes, found = best_fixes(offered, changed, runs, goal, prices)

@@ -20,12 +20,14 @@ from workbench.measure.blame import LAYOUT, Edit, Reruns, edited, edits_between
 from workbench.measure.paired import Paired
 from workbench.records import KEPT, Stage, Trace
 from workbench.retrieval.columns import parameters
-from workbench.retrieval.cutoff import Limit
+from workbench.retrieval.cutoff import Floor, Limit
+from workbench.retrieval.legs import LegStage
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.catalogue import ON_A_SERVER, SYSTEMS, system
 from workbench.systems.history import where_is
 from workbench_plugins.diagnose.keys import is_of_file, keys_of, pasted_works, to_paste
 from workbench_plugins.diagnose.parameters import (
+    Aim,
     Goal,
     NearestValue,
     Value,
@@ -36,7 +38,12 @@ from workbench_plugins.diagnose.parameters import (
 )
 from workbench_plugins.diagnose.prices import Price, Prices
 from workbench_plugins.diagnose.repairs import DEEPEST, Repair, combined, fitted_slots, moved_to
-from workbench_plugins.diagnose.stage_settings import lasting_systems, short_settings, typed_settings
+from workbench_plugins.diagnose.stage_settings import (
+    content_of,
+    lasting_systems,
+    short_settings,
+    typed_settings,
+)
 from workbench_plugins.diagnose.stages_as_code import code_of_stages
 
 if TYPE_CHECKING:
@@ -67,7 +74,8 @@ class Fix:
     `whole` is Python that makes the fixed one of its stages, if the diagnosed one has no name. `undoes` marks
     the fix that undoes the first cause: a setting of the user, or the place of a stage. With one that
     `lets_all` no stage tells the candidates apart any more: all pass every floor, or all have one score.
-    `empties` says that nothing at all is returned with the fix.
+    `empties` says that nothing at all is returned with the fix. One that `tightens` is a stricter floor,
+    limit or depth: the wanted file comes in only because others go.
     """
 
     setting: str
@@ -91,6 +99,7 @@ class Fix:
     undoes: bool = False
     lets_all: bool = False
     empties: bool = field(default=False, repr=False)
+    tightens: bool = False
 
     @property
     def side(self) -> str:
@@ -103,8 +112,9 @@ class Fix:
     def collateral(self) -> tuple[float, ...]:
         """What the fix is ranked by.
 
-        Its group, whether it undoes the first cause, whether it lets all candidates pass, whether nobody sets
-        its parameter, answers lost, −answers won, files changed, distance.
+        Whether it tightens a cut, its group, whether it undoes the first cause, whether it lets all
+        candidates pass, whether nobody sets its parameter, answers lost, −answers won, files changed,
+        distance.
         """
         return *self._fitness, *self._cost
 
@@ -115,7 +125,7 @@ class Fix:
 
     @property
     def _fitness(self) -> tuple[float, ...]:
-        return self.group, not self.undoes, self.lets_all, self.is_unusual
+        return self.tightens, self.group, not self.undoes, self.lets_all, self.is_unusual
 
     @property
     def _cost(self) -> tuple[float, ...]:
@@ -265,9 +275,9 @@ def best_fixes(
     return _ranked([*best[:1], *others]), len(settings)
 
 
-def _kind(fix: Fix) -> tuple[int, bool]:
+def _kind(fix: Fix) -> tuple[bool, int, bool]:
     """What of a fix decides its place before its losses do."""
-    return fix.group, fix.is_unusual
+    return fix.tightens, fix.group, fix.is_unusual
 
 
 def agreed(setting: str) -> bool:
@@ -336,7 +346,21 @@ def _of_value(found: NearestValue, runs: Reruns, goal: Goal, prices: Prices, is_
         is_key=is_key,
         lets_all=lets_all(runs.base, after, goal),
         failing=None if found.fails is None else found.parameter.with_value(found.fails),
+        tightens=goal.aim is not Aim.OUT and _is_stricter(found, runs.pipeline),
     )
+
+
+def _is_stricter(found: NearestValue, pipeline: Pipeline) -> bool:
+    """Whether a value makes a floor higher, or a limit or the depth of a leg smaller."""
+    slot, _, name = found.parameter.name.partition(".")
+    stage: Any = content_of(pipeline, slot)
+    now = found.parameter.now
+    if isinstance(found.value, str | bool) or isinstance(now, str | bool):
+        return False
+    if isinstance(stage, Floor):
+        return found.value > now
+    counts = isinstance(stage, Limit) or (isinstance(stage, LegStage) and name.startswith("depth."))
+    return counts and found.value < now
 
 
 def _of_changes(

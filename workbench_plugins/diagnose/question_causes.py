@@ -20,7 +20,7 @@ from workbench.retrieval.index_adapters import innermost
 from workbench.retrieval.query import unicode_words
 from workbench.safe_text import counted
 from workbench.stop_words import STOP_WORDS
-from workbench_plugins.diagnose.asked import Asked, short
+from workbench_plugins.diagnose.asked import MANY_WORDS, Asked, short
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.chunk_causes import HEADING
 from workbench_plugins.diagnose.content_words import content_words, has_content, replaceable
@@ -42,18 +42,19 @@ from workbench_plugins.diagnose.spelling import (
 from workbench_plugins.diagnose.unread_scripts import UNSPACED, script
 from workbench_plugins.diagnose.written_otherwise import written_otherwise
 
-MANY_WORDS = 40
-"""A question of so many words is a text with a question in it, whatever answer is wanted."""
-
-
 NAME = 7
 """A name of so many letters may be misremembered by two of them, if no note has it."""
 TELLING = 6
 """A word of so many letters is hardly near to another one by accident, where no file says what is wanted."""
 NEAR_MEANING = 0.4
 """Words with a smaller cosine mean other things: car and vehicle have 0.87, EFB and rules 0.30."""
+NUMBER = re.compile(r"\d{2,}")
 ABBREVIATION = re.compile(r"(?=.*[A-Z])[A-Z0-9]{2,5}")
 SENTENCE = re.compile(r"[^\n.!?。！？]+[.!?。！？]*")
+ASKS = "who|what|when|where|why|how|which|whose"
+ASKING = re.compile(rf"\b(?:{ASKS})\b", re.IGNORECASE)
+CLAUSE = re.compile(r"[,;:，；：]|\s[–—-]\s")
+"""What parts the clauses of a sentence."""
 SPEAKER = re.compile(
     r"^\s*(?:[-*>]\s*)?(?:\[[^\]]{1,30}\]\s*)?(?:\d{1,2}:\d\d(?::\d\d)?\s*)?(?:\w{1,20}:\s)?"
 )
@@ -109,11 +110,16 @@ def _hidden(asked: Asked) -> Iterator[Cause]:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    """The sentences of a text without speakers and times: those that ask first, the last one first."""
+    """The sentences of a text without speakers and times: those that ask first, the last one first.
+
+    After them come the clauses of each that ask something in English.
+    """
     lines = [SPEAKER.sub("", line) for line in text.splitlines()]
     some = [one.strip() for line in lines for one in SENTENCE.findall(line) if len(one.split()) > 2]
     yield from (one for one in reversed(some) if one.endswith(("?", "？")))
     yield from (one for one in reversed(some) if not one.endswith(("?", "？")))
+    clauses = [part.strip() for one in some for part in CLAUSE.split(one)]
+    yield from (one for one in reversed(clauses) if len(one.split()) > 2 and ASKING.search(one))
 
 
 # Words in a disguise
@@ -134,7 +140,8 @@ def _words(asked: Asked) -> Iterator[Cause]:
     known = asked.vocabulary
     content = [one for one in replaceable(asked.question) if has_content(one.lower(), known)]
     missing = [one for one in content if not (is_near(one.lower(), known) or _has_pieces(one, known))]
-    every = len(missing) == len(content)
+    # A date or another number says what is asked for, too.
+    every = len(missing) == len(content) and not NUMBER.search(asked.question)
     if not every:  # most questions have words that no note has; an abbreviation hides what is asked for
         missing = [one for one in missing if ABBREVIATION.fullmatch(one)]
     if not known or not missing or len(asked.question.split()) >= MANY_WORDS:
@@ -282,7 +289,8 @@ def _called_otherwise(asked: Asked) -> Iterator[Cause]:
 def lacks_words(asked: Asked) -> list[Cause]:
     """Whether the wanted file has no word of content of the question, nor one that begins like it."""
     words = content_words(asked)
-    if not words or any(is_near(one.lower(), asked.own) for one in words):
+    asked_for = [*words, *NUMBER.findall(asked.question)]
+    if not words or any(is_near(one.lower(), asked.own) for one in asked_for):
         return []
     says = f"the file has none of these words of the question: {', '.join(words[:6])}"
     repair = "write them into the file, or ask with words that it has"
@@ -290,7 +298,6 @@ def lacks_words(asked: Asked) -> list[Cause]:
     return [Cause(("note",), says, repair, looked, verified=False, certain=True)]
 
 
-ASKS = "who|what|when|where|why|how|which|whose"
 SEVERAL = re.compile(rf"(?:[?,;]\s*(?:and\s+)?|\s+and\s+)(?=(?:{ASKS})\b)", re.IGNORECASE)
 
 

@@ -102,7 +102,8 @@ def _language_of_question(asked: Asked, theirs: str, of_file: str) -> tuple[str,
         return mine, told
     if not {*words} - ALSO_ENGLISH:
         return "", []
-    others = {one for one in every if one not in words and len(one) >= SHORTEST}
+    names = {one.lower() for one in unicode_words(asked.question)[1:] if one[0].isupper()}
+    others = {one for one in every - names if one not in words and len(one) >= SHORTEST}
     common = every & {*STOP_WORDS, *LANGUAGES.get(theirs, ())} - {*words}
     known = any(is_near(one, asked.vocabulary) for one in others)
     return (mine, words) if asked.vocabulary and others and not common and not known else ("", [])

@@ -9,7 +9,7 @@ from workbench.records import Query
 from workbench.retrieval.pipeline import search
 from workbench.retrieval.query import unicode_words
 from workbench.stop_words import content_words
-from workbench_plugins.diagnose.asked import Asked, short
+from workbench_plugins.diagnose.asked import MANY_WORDS, Asked, short
 from workbench_plugins.diagnose.causes import Cause
 
 TERM = r'(?:"[^"]*"|\([^()]*\)|[^\s"()]+)'
@@ -129,14 +129,21 @@ def _negation(asked: Asked) -> Iterator[Cause]:
         )
 
 
+NO_DAYS = ("1987-11-19", "")
+"""A date that no note is about, and none at all, in place of a relative day."""
+
+
 def _relative_day(asked: Asked) -> Iterator[Cause]:
-    """A day that only the calendar names: tried with the dates of the wanted file."""
+    """A day that only the calendar names: tried with the dates of the wanted file.
+
+    If any other date helps as well, the search does not find the note by its day.
+    """
     said = RELATIVE.search(asked.question)
-    if said is None:
+    if said is None or len(asked.question.split()) >= MANY_WORDS:
         return
     dates = dict.fromkeys(one for text in asked.near for one in ISO_DATE.findall(text))
     better = asked.first_that_works(asked.question.replace(said[0], one) for one in dates)
-    if better:
+    if better and not asked.first_that_works(asked.question.replace(said[0], one) for one in NO_DAYS):
         yield asked.cause(
             f"the question says “{said[0]}”, and this search does not know which day that is", better
         )

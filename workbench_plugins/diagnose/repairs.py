@@ -80,6 +80,12 @@ class Repair:
         """Whether the repair takes a stage out and puts it in again at another place."""
         return len({edit.slot for edit in self.edits}) < len(self.edits)
 
+    @property
+    def opens(self) -> bool:
+        """Whether the repair takes a cut away: a floor, a limit, or the depth of a leg, and not the leg."""
+        gone = [edit.slot for edit in self.edits if edit.content is None]
+        return self.removes and not any(slot.endswith("_leg") for slot in gone)
+
 
 def repairs(pipeline: Pipeline) -> list[Repair]:
     """Every removal and every known repair that fits a pipeline, in the order of its slots."""

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from tests import world
+from tests.commands import Run
 from tests.lab.diagnose.claims import FAILING, check_claims, check_sentences, missed
 from tests.retrieval.test_properties import check_same
 from workbench.errors import InputError
@@ -20,6 +21,7 @@ from workbench.measure.blame import Edit, Reruns, edited
 from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import Question, QuestionSet
 from workbench.memory.index import MemoryIndex
+from workbench.memory.opening import open_index
 from workbench.records import Trace, Vector
 from workbench.retrieval.cutoff import MinScore, Order
 from workbench.retrieval.index_adapters import CachedIndex, IndexAdapter
@@ -273,6 +275,18 @@ def test_another_question_is_asked_with_a_whole_stage_of_the_user(tmp_path: Path
         words = shlex.split(search_command("where", pipeline, index))
     typed = [one for option, one in pairwise(words) if option == "--set"]
     assert with_typed(SHIPPED, typed).stages == pipeline.stages
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_a_question_is_asked_of_the_index_that_the_command_opens(tmp_path: Path, run: Run) -> None:
+    root = world.write(tmp_path / "m", {"memory/a.md": "A quagga grazes.\n"})
+    assert run("index", root, "--as", SHIPPED.name).code == 0
+    with open_index(root, like=SHIPPED.indexing) as index:
+        of_release, of_other = (search_command("quagga grazes", one, index) for one in (SHIPPED, THREE_FIXES))
+    for command in (of_release, of_other):
+        assert run(*shlex.split(command)[1:]).code == 0
+    assert "--as" not in of_release
+    assert "--index" not in of_release
 
 
 def test_a_stage_that_raises_for_a_question_of_the_price_ends_no_diagnosis(toy: MemoryIndex) -> None:

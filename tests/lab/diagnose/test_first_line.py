@@ -12,6 +12,7 @@ from workbench.retrieval.columns import Numbers
 from workbench.retrieval.fusion import Fusion
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import search
+from workbench.retrieval.settings import with_settings
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED
 from workbench_plugins.diagnose.diagnosis import diagnose
@@ -52,6 +53,40 @@ def test_a_floor_and_a_limit_are_told_with_what_the_file_has(kept: CachedIndex) 
     (lost,) = [one for one in trace.candidates if one.chunk.path == BREAD][:1]
     found = diagnose(question, SHIPPED.asking(min_score=0.9), kept, BREAD)
     assert f"floor: drop what scores below 0.9 (this file: {lost.score:.3f})" in found.headline
+
+
+STORM = "how strong was the highest gust of the December storm", "memory/2025-12-14.md"
+
+
+def test_a_decay_that_takes_most_of_the_score_is_the_first_cause_with_both_scores(kept: CachedIndex) -> None:
+    pipeline, (question, target) = SYSTEMS["openclaw-2026.9.6"], STORM
+    undecayed = with_settings(pipeline, ["recency.half_life_days=0"])
+    best = [
+        max(one.score for one in search(question, each, kept).candidates if one.chunk.path == target)
+        for each in (pipeline, undecayed)
+    ]
+    found = diagnose(question, pipeline, kept, target)
+    assert found.causes[0].where == ("recency",)
+    assert f"(this file: {best[0]:.3f} with it, {best[1]:.3f} without)" in found.headline
+    assert found.fixes[0].setting == "recency.half_life_days"
+    assert found.fixes[0].verified
+
+
+def test_a_stricter_cut_that_works_by_accident_comes_after_every_other_fix(kept: CachedIndex) -> None:
+    found = diagnose(STORM[0], SYSTEMS["openclaw-2026.9.6"], kept, STORM[1])
+    tightens = [one.tightens for one in found.fixes]
+    assert any(tightens)
+    assert tightens == sorted(tightens)
+
+
+def test_a_file_behind_the_depth_the_floor_and_the_limit_has_all_three_as_a_cause(
+    kept: CachedIndex,
+) -> None:
+    question = "xylophone quasar zeppelin"
+    target = search(question, SHIPPED.asking(limit=200, min_score=-1), kept).paths()[-1]
+    found = diagnose(question, SHIPPED, kept, target)
+    (cause,) = [one for one in found.causes if {"vector_leg", "floor", "limit"} == {*one.where}]
+    assert cause.verified
 
 
 def test_scores_on_two_scales_are_told_with_their_ranges(

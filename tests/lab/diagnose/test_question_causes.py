@@ -21,12 +21,11 @@ from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import THREE_FIXES
 from workbench_plugins.diagnose import question_language
-from workbench_plugins.diagnose.asked import Asked
+from workbench_plugins.diagnose.asked import MANY_WORDS, Asked
 from workbench_plugins.diagnose.diagnosis import diagnose
 from workbench_plugins.diagnose.languages import language_of
 from workbench_plugins.diagnose.misread_terms import misread_terms
 from workbench_plugins.diagnose.question_causes import (
-    MANY_WORDS,
     causes_of_form,
     causes_of_words,
     other_words,
@@ -604,3 +603,60 @@ def test_a_word_that_the_note_writes_as_the_question_does_is_not_called_misread(
         (cause,) = misread_terms(asked)
     assert "“webley?” for another word than the note's “Webley”" in cause.description
     assert "replica" not in cause.description
+
+
+def test_a_question_with_a_date_that_a_note_has_is_not_told_to_have_no_word_of_any_note(
+    index: MemoryIndex,
+) -> None:
+    def works(_: Trace) -> bool:
+        return False
+
+    said = "none of the question's words of content"
+    for question, told in (("what transpired", True), ("what transpired on 2025-12-14", False)):
+        found = question_causes(Asked(question, SYSTEMS[THREE_FIXES.name], index, works, deep=True))
+        assert any(said in one.description for one in found) == told
+
+
+def test_a_day_of_the_calendar_is_no_cause_where_any_other_date_helps_as_well(index: MemoryIndex) -> None:
+    question, near = "what did we eat yesterday", [NOTES["memory/2025-12-14.md"]]
+
+    def any_date(trace: Trace) -> bool:
+        return any(letter.isdecimal() for letter in trace.question)
+
+    def its_date(trace: Trace) -> bool:
+        return "2025-12-14" in trace.question
+
+    for works, told in ((any_date, False), (its_date, True)):
+        asked = Asked(question, SYSTEMS[THREE_FIXES.name], index, works, deep=True, near=near)
+        found = causes_of_form(asked)
+        assert any("does not know which day" in one.description for one in found) == told
+    long = f"{question} {'and so on ' * MANY_WORDS}"
+    asked = Asked(long, SYSTEMS[THREE_FIXES.name], index, its_date, deep=True, near=near)
+    assert not any("does not know which day" in one.description for one in causes_of_form(asked))
+
+
+def test_a_clause_that_asks_is_tried_alone(index: MemoryIndex) -> None:
+    text = (
+        "I was talking to my wife of the summer and money, and she asked where the spare key is, so we left"
+    )
+
+    def works(trace: Trace) -> bool:
+        return trace.question == "and she asked where the spare key is"
+
+    (cause, *_) = causes_of_form(Asked(text, SYSTEMS[THREE_FIXES.name], index, works, deep=True))
+    assert "stands in a text of" in cause.description
+    assert "where the spare key is" in cause.repair
+
+
+def test_a_name_of_the_notes_does_not_hide_the_language_of_a_question(tmp_path: Path) -> None:
+    text = "This is what the boy Lorcan may not take, and why: "
+    notes = {f"memory/{name}.md": f"# {name}\n\n{text}{name}.\n" for name in ("a", "b")}
+
+    def works(_: Trace) -> bool:
+        return False
+
+    with world.build(tmp_path, notes) as opened:
+        asked = Asked(
+            "¿qué medicamento no puede tomar Lorcan?", SYSTEMS[THREE_FIXES.name], opened, works, deep=True
+        )
+        assert "the question is in Spanish" in causes_of_form(asked)[0].description
