@@ -294,7 +294,7 @@ def _state_of(
         + early_text(runs.base, slot)
         + _own(pipeline, slot, suspected.ways)
         + (f", with {repair.now}: it does not list this file" if repair.now else "")
-        + _empty_text(runs.base, slot)
+        + ("" if repair.now else _empty_text(runs.base, slot))
         + scales_apart(runs.base, slot)
         + suspected.lowered.get(slot, "")
         + (_above_all(prices) if slot == "floor" else "")

@@ -16,6 +16,7 @@ from workbench.measure.questions import Question, QuestionSet, load_questions
 from workbench.records import Trace
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
+from workbench.terminal import text_of
 from workbench_plugins.diagnose.diagnosis import Diagnosis, becomes_text
 from workbench_plugins.diagnose.fixes import Fix
 from workbench_plugins.diagnose.keys import keys_of
@@ -58,7 +59,7 @@ def check_sentences(found: Diagnosis, index: Index) -> None:
     """Asserts each sentence of a page about its causes, fixes and prices by searches of its own."""
     now, before = search(found.question, found.pipeline, index), found.prices.now
     assert (before.hits, before.silences) == counts(found, found.pipeline, index)
-    page = " ".join(found.text.split())
+    page = " ".join(text_of(found.view(), details=True, width=10_000).split())  # no cell is wrapped
     for cause in found.causes:
         if not cause.repairs:
             continue
