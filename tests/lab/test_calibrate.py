@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,17 @@ from workbench.measure.questions import Control, Question, QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.records import Trace
 from workbench.retrieval.pipeline import search
+from workbench.retrieval.settings import with_settings
 from workbench.systems.catalogue import system
 from workbench.systems.languages import with_keys_of_any_language
 from workbench_plugins.calibrate.calibrated import Calibrated, calibrated
-from workbench_plugins.calibrate.calibration_file import calibrated_by, calibration_of, load, save
+from workbench_plugins.calibrate.calibration_file import (
+    MadeFor,
+    calibrated_by,
+    calibration_of,
+    load,
+    save,
+)
 from workbench_plugins.calibrate.floors import Floored, levels, with_floor
 from workbench_plugins.calibrate.promise import Promise, allowed, check_enough, fewest, upper
 from workbench_plugins.calibrate.synthetic_negatives import Exchange, MadeLabels, Without, exchanged, left_out
@@ -30,6 +38,7 @@ from workbench_plugins.cases.running import system_of_case
 from workbench_plugins.rerank import with_reranker
 
 VECTORS = "openclaw-2026.2.13-vector-only"
+JOINED_BY_OR = "openclaw-2026.2.13+or"
 FIXES = "openclaw-2026.2.13+or+rrf+minmax"
 EVIDENCE = "openclaw-2026.2.13+or+rrf+minmax+evidence"
 ASKED = {
@@ -190,6 +199,45 @@ def test_a_file_holds_for_its_system_model_and_memory_alone(toy: MemoryIndex, tm
     file.write_text("system: 1\nvibes: 2\n", encoding="utf-8")
     with pytest.raises(InputError, match="cannot be used"):
         load(file)
+
+
+def test_a_file_keeps_the_settings_of_the_system_that_was_calibrated(
+    toy: MemoryIndex, tmp_path: Path
+) -> None:
+    file = tmp_path / "a.calibration.yaml"
+    changed = with_settings(system(JOINED_BY_OR), ["fusion.keyword=0", "limit.count=3"])
+    (evaluation,) = evaluate(labels(SILENT), [with_floor(changed)], toy)
+    found = calibrated(changed, evaluation, toy, Promise(0.2))
+    save(calibration_of(found, toy, ""), file)
+    assert load(file).settings == ["fusion.keyword=0.0", "limit.count=3"]
+    for pipeline in (system(JOINED_BY_OR), changed, with_settings(system(JOINED_BY_OR), ["limit.count=3"])):
+        made = calibrated_by(pipeline, str(file))
+        assert [one for one in made.stages if not isinstance(one, MadeFor)] == [*found.pipeline.stages]
+    other = with_settings(system(JOINED_BY_OR), ["vector_leg.depth.multiplier=9"])
+    with pytest.raises(
+        InputError, match=r"with fusion.keyword=0.0, limit.count=3, and .* differs .*: vector_leg"
+    ):
+        calibrated_by(other, str(file))
+
+
+def test_a_file_without_settings_is_that_of_the_system_as_it_stands(toy: MemoryIndex, tmp_path: Path) -> None:
+    file = tmp_path / "old.calibration.yaml"
+    kept = calibration_of(made(toy), toy, "").model_dump()
+    del kept["settings"]
+    file.write_text(yaml.safe_dump(kept), encoding="utf-8")
+    assert calibrated_by(system(VECTORS), str(file)).floor == kept["thresholds"]["floor"]
+    with pytest.raises(InputError, match=f"made for {VECTORS}, and this pipeline differs from it in: limit"):
+        calibrated_by(system(VECTORS).asking(limit=2), str(file))
+
+
+def test_a_pipeline_that_no_settings_give_is_not_kept(toy: MemoryIndex) -> None:
+    one_less = replace(
+        system(FIXES), stages=tuple(s for s in system(FIXES).stages if s.slot != "keyword_score")
+    )
+    (evaluation,) = evaluate(labels(SILENT), [with_floor(one_less)], toy)
+    found = calibrated(one_less, evaluation, toy, Promise(0.2))
+    with pytest.raises(InputError, match="No settings turn the system"):
+        calibration_of(found, toy, "")
 
 
 def test_the_command_says_the_promise_and_keeps_it(run: Run, sample: MemoryIndex, tmp_path: Path) -> None:

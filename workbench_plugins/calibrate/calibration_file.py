@@ -1,7 +1,8 @@
 """A calibration in a file, and `--set calibration=FILE`, which every command with `--set` takes.
 
-The file names the system, the model and the memory that it was made for. With another system it is refused
-when it is read, and with another model or memory when a question is asked.
+The file names the system with its settings, the model and the memory that it was made for. Another system,
+and one with other settings, is refused when the file is read; another model or memory when a question is
+asked.
 """
 
 from __future__ import annotations
@@ -23,13 +24,21 @@ from workbench.retrieval.columns import PlainStage
 from workbench.retrieval.cutoff import Floor
 from workbench.retrieval.index_adapters import innermost
 from workbench.retrieval.pipeline import Pipeline
-from workbench.retrieval.settings import with_settings
+from workbench.retrieval.settings import as_settings, every_setting, with_settings
 from workbench.systems.catalogue import SYSTEMS
+from workbench.systems.catalogue import system as system_named
 from workbench.systems.languages import Language
 from workbench.trust import check_named
 from workbench_plugins.calibrate.calibrated import Calibrated
 from workbench_plugins.calibrate.floors import with_floor
-from workbench_plugins.rerank import RERANKED, reranker_named, with_reranker
+from workbench_plugins.rerank import (
+    RERANKED,
+    Rerank,
+    Reranker,
+    RerankerOfIndex,
+    reranker_named,
+    with_reranker,
+)
 
 KEY = "calibration"
 SUFFIX = ".calibration.yaml"
@@ -37,7 +46,10 @@ LARGEST_FILE = 100_000
 
 
 class Calibration(BaseModel):
-    """What a file of a calibration says; unknown keys are errors."""
+    """What a file of a calibration says; unknown keys are errors.
+
+    `settings` are those that the calibrated pipeline has beside the named system, as `--set` takes them.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -46,6 +58,7 @@ class Calibration(BaseModel):
     memory: str
     on: str = ""
     rerank: str = ""
+    settings: list[str] = []
     thresholds: dict[str, float] = Field(min_length=1)
     promise: str
 
@@ -65,8 +78,11 @@ def memory_of(index: Index) -> str:
 
 
 def calibration_of(found: Calibrated, index: Index, on: str, rerank: str = "") -> Calibration:
-    """What is kept of a calibration, with the reranker as `--rerank` names it."""
-    return Calibration(
+    """What is kept of a calibration, with the reranker as `--rerank` names it.
+
+    Raises InputError for a pipeline that no settings of a named system give.
+    """
+    kept = Calibration(
         system=found.pipeline.name.removesuffix(RERANKED if rerank else ""),
         model=model_of(index),
         memory=memory_of(index),
@@ -75,6 +91,48 @@ def calibration_of(found: Calibrated, index: Index, on: str, rerank: str = "") -
         thresholds={name.partition(".")[2]: value for name, value in found.thresholds.items()},
         promise=str(found),
     )
+    return kept.model_copy(update={"settings": _settings_of(found.pipeline, kept, bool(rerank))})
+
+
+def _settings_of(calibrated: Pipeline, kept: Calibration, reranks: bool) -> list[str]:
+    """The settings that turn the named system with the kept thresholds into the calibrated pipeline."""
+    readers = [one.reranker for one in calibrated.stages if reranks and isinstance(one, Rerank)]
+    plain = _made(_named(kept), kept, next(iter(readers), None))
+    now = every_setting(plain)
+    different = {name: one for name, one in every_setting(calibrated).items() if now.get(name, one) != one}
+    settings = as_settings(different)
+    if _parts(with_settings(plain, settings)) != _parts(calibrated):
+        raise InputError(
+            f"No settings turn the system {_named(kept).name} into the pipeline that was calibrated, so no "
+            "file can keep this calibration.",
+            "Register the pipeline as a system (docs/extending.md), and calibrate that.",
+        )
+    return settings
+
+
+def _named(calibration: Calibration) -> Pipeline:
+    """The system that a calibration names; a file of settings in its name is left out."""
+    return system_named(calibration.system.partition("@")[0])
+
+
+def _with_settings(calibration: Calibration) -> str:
+    """The system of a calibration with its settings, for a sentence."""
+    return " with ".join([calibration.system, *filter(None, [", ".join(calibration.settings)])])
+
+
+def _parts(pipeline: Pipeline) -> tuple[object, ...]:
+    return pipeline.stages, pipeline.layout
+
+
+def _made(
+    pipeline: Pipeline, calibration: Calibration, reranker: Reranker | RerankerOfIndex | None
+) -> Pipeline:
+    """The pipeline with the reranker, the settings and the thresholds of a calibration."""
+    reranked = pipeline if reranker is None else with_reranker(pipeline, reranker)
+    floored = with_floor(reranked, calibration.on)
+    slot = next(one.slot for one in floored.stages if isinstance(one, Floor))
+    thresholds = [f"{slot}.{name}={value!r}" for name, value in calibration.thresholds.items()]
+    return with_settings(floored, [*calibration.settings, *thresholds])
 
 
 def save(calibration: Calibration, path: Path) -> None:
@@ -130,9 +188,10 @@ class MadeFor(PlainStage, slot=KEY):
 
 
 def calibrated_by(pipeline: Pipeline, file: str) -> Pipeline:
-    """The pipeline with the thresholds of a file, and with the reranker that the file names.
+    """The pipeline with the settings and thresholds of a file, and with the reranker that the file names.
 
-    Raises InputError for a file that cannot be used, and for one that was made for another system.
+    Raises InputError for a file that cannot be used, for one that was made for another system, and for a
+    pipeline that differs from the calibrated one in anything else.
     """
     calibration = load(file)
     if calibration.system != pipeline.name:
@@ -140,14 +199,18 @@ def calibrated_by(pipeline: Pipeline, file: str) -> Pipeline:
             f"The calibration {file} was made for the system {calibration.system}, not for {pipeline.name}.",
             f"Name that system, -s {calibration.system}, or calibrate this one.",
         )
-    if calibration.rerank:
-        if ":" in calibration.rerank:  # an address, the name of a model or a folder
-            check_named(file, [("reranker", calibration.rerank, f"--rerank {calibration.rerank}")])
-        pipeline = with_reranker(pipeline, reranker_named(calibration.rerank))
-    floored = with_floor(pipeline, calibration.on)
-    stage = next(one for one in floored.stages if isinstance(one, Floor))
-    settings = [f"{stage.slot}.{name}={value!r}" for name, value in calibration.thresholds.items()]
-    changed = with_settings(floored, settings)
+    if ":" in calibration.rerank:  # an address, the name of a model or a folder
+        check_named(file, [("reranker", calibration.rerank, f"--rerank {calibration.rerank}")])
+    reranker = reranker_named(calibration.rerank) if calibration.rerank else None
+    wanted = _made(_named(calibration), calibration, reranker)
+    changed = _made(pipeline, calibration, reranker)
+    if _parts(changed) != _parts(wanted):
+        slots = ", ".join(one.slot for one in wanted.diff(changed))
+        raise InputError(
+            f"The calibration {file} was made for {_with_settings(calibration)}, and this pipeline differs "
+            f"from it in: {slots}.",
+            "Leave out the other settings, or calibrate the system with them: workbench calibrate",
+        )
     # First of all stages: another index is refused before a leg or a reranker sends anything.
     first = changed.stages[0].slot
     return changed.with_new_stage(

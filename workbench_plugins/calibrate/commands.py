@@ -82,10 +82,14 @@ def calibrate(
         (evaluation,) = evaluate(labels, [floored], index)
         made = MadeLabels(make, MAKE[make](labels.questions, floored, index)) if make else None
         found = calibrated(asked, evaluation, index, promise, made)
-        kept = calibration_of(found, opened, on, changes.rerank or "")
-    print_output(
-        {**found.as_json(), "calibration": kept.model_dump()} if as_json else found, as_json, details
-    )
-    if save is not None:
+        try:
+            kept = calibration_of(found, opened, on, changes.rerank or "")
+        except InputError:
+            if save is not None:
+                raise
+            kept = None  # the thresholds are good, though no file can keep them
+    as_data = {**found.as_json(), "calibration": kept and kept.model_dump()}
+    print_output(as_data if as_json else found, as_json, details)
+    if save is not None and kept is not None:
         keep(kept, save)
         print_error(f"Kept in {save}. Use it: --set calibration={save}")
