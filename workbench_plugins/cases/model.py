@@ -45,7 +45,7 @@ from workbench.memory.embedding.local import PACKAGED_MODEL
 from workbench.memory.safe_yaml import LOADER, RefusedYamlError, check_yaml
 from workbench.memory.store.sqlite.database import libraries
 from workbench.retrieval.query import BLANKS, LONGEST_QUESTION, MOST_CHARACTERS
-from workbench.safe_text import BIDIRECTIONAL, SEPARATORS, counted, one_line
+from workbench.safe_text import BIDIRECTIONAL, C1, SEPARATORS, counted, one_line
 from workbench_plugins.cases import SUFFIX, is_case
 
 MOST_NOTES = 5_000
@@ -563,8 +563,13 @@ def _scalar(text: str, plain: bool) -> Any:
     return text
 
 
-UNSEEN = re.compile("[" + "".join(map(chr, (*BIDIRECTIONAL, *SEPARATORS))) + "]")
-"""Characters that change the order or the lines of what is shown; they are written as escapes."""
+UNSEEN = re.compile("[" + "".join(map(chr, (*C1, *BIDIRECTIONAL, *SEPARATORS))) + "]")
+"""Characters that change the order or the lines of what is shown; they are written as escapes.
+
+A reader of YAML takes one of them, U+0085, for the end of a line.
+"""
+HALF = re.compile(r"[\ud800-\udfff]")
+"""Half of a character, which is no text; Python has it for a byte that is not UTF-8, as in a file's name."""
 
 
 BASE64 = re.compile(r"[A-Za-z][A-Za-z0-9+/]{199,}={0,2}")
@@ -593,6 +598,11 @@ class _Writer(yaml.SafeDumper):
 
 
 def _text(writer: _Writer, text: str) -> yaml.Node:
+    if half := HALF.search(text):
+        raise InputError(
+            f"A case cannot have the text {brief(text)}: U+{ord(half[0]):04X} is half of a character.",
+            "Write the character whole, or leave it out.",
+        )
     if UNSEEN.search(text):
         return writer.represent_scalar("tag:yaml.org,2002:str", text, style='"')
     return writer.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
@@ -714,7 +724,10 @@ def _line_at(text: str, error: yaml.YAMLError) -> int:
 
 
 def case_text(case: Case) -> str:
-    """The case as YAML: what has its default value is left out, and equal cases give equal texts."""
+    """The case as YAML: what has its default value is left out, and equal cases give equal texts.
+
+    Raises InputError for half of a character in a text, which no file can have.
+    """
     text = yaml.dump(
         {"case": case.case, **case.model_dump(exclude_defaults=True)},
         Dumper=_Writer,
@@ -729,10 +742,12 @@ def case_text(case: Case) -> str:
 def save_case(case: Case, path: str | os.PathLike[str], overwrite: bool = False) -> Path:
     """Writes a case to a file; either the whole text is there afterwards, or the old file is.
 
-    Raises InputError for a file that exists, unless `overwrite`, and StorageError if it cannot be written.
+    Raises InputError for a file that exists, unless `overwrite`, and for a case that has no text, and
+    StorageError if it cannot be written.
     """
+    text = case_text(case)
     with files.replaced(path, overwrite) as out:
-        out.write(case_text(case))
+        out.write(text)
     return Path(path)
 
 

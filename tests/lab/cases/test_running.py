@@ -6,6 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import example as example_of
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests import world
 from tests.commands import python
@@ -28,7 +31,11 @@ from workbench_plugins.cases.case_results import Matrix
 from workbench_plugins.cases.making import case_of
 from workbench_plugins.cases.model import (
     Case,
+    CaseMemory,
+    CaseNote,
+    CaseQuestion,
     CaseSystem,
+    Expected,
     case_text,
     load_case,
     parsed_case,
@@ -61,6 +68,31 @@ def test_a_case_of_a_search_gives_the_search_again(toy: MemoryIndex, tmp_path: P
     theirs = [(one.chunk, str(one.numbers)) for one in answer.trace.candidates]
     assert theirs == [(one.chunk, str(one.numbers)) for one in trace.candidates]
     assert answer.observed.fate == explain(trace, toy, paths[0]).fate.value
+
+
+def written(text: str) -> Case:
+    """A case that has the text wherever a text may have any character."""
+    question = CaseQuestion(question=f"q{text}", expect=Expected(nothing=True), known_bug=text)
+    return Case(
+        title=text,
+        note=text,
+        system=CaseSystem(name="openclaw-2026.2.13"),
+        questions=[question],
+        memory=CaseMemory(notes=[CaseNote(path="a.md", text=text)]),
+    )
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("\n\r\t \x85\u2028\ufeff-:#'\"|>")))
+@example_of("The kettle\x85is red.\nSecond line")
+def test_no_character_of_a_text_is_changed_by_its_file(text: str) -> None:
+    case = written(text)
+    assert parsed_case(case_text(case), "written") == case
+
+
+def test_half_of_a_character_is_refused_before_a_file_is_written(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"cannot have the text 'kettle \\udc85': U\+DC85 is half"):
+        save_case(written("tea").with_changes(note="kettle \udc85"), tmp_path / "half.case.yaml")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_case_does_not_say_where_the_folder_of_a_model_is(home: Home) -> None:
