@@ -603,9 +603,12 @@ def _text(writer: _Writer, text: str) -> yaml.Node:
             f"A case cannot have the text {brief(text)}: U+{ord(half[0]):04X} is half of a character.",
             "Write the character whole, or leave it out.",
         )
+    style = "|" if "\n" in text else None
     if UNSEEN.search(text):
-        return writer.represent_scalar("tag:yaml.org,2002:str", text, style='"')
-    return writer.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+        style = '"'
+    elif not isinstance(_scalar(text, plain=True), str):
+        style = "'"  # PyYAML leaves 1e5 plain, since YAML 1.1 has no such number; the reader here has it
+    return writer.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
 def _numbers(writer: _Writer, values: Sequence[Any]) -> yaml.Node:

@@ -89,6 +89,18 @@ def test_no_character_of_a_text_is_changed_by_its_file(text: str) -> None:
     assert parsed_case(case_text(case), "written") == case
 
 
+@pytest.mark.parametrize("text", ["1.5e3", "1e5", "7e2", "-1E+9", "12", "0.5", "true", "null", "~", ""])
+def test_a_text_that_looks_like_a_number_or_a_word_of_yaml_stays_a_text(text: str) -> None:
+    case = written(text)
+    if text:
+        asked = CaseQuestion(question=text, expect=Expected(found=text))
+        note = CaseNote(path=text, text=text)
+        case = case.with_changes(
+            system=CaseSystem(name=text), questions=[asked], memory=CaseMemory(notes=[note])
+        )
+    assert parsed_case(case_text(case), "written") == case
+
+
 def test_half_of_a_character_is_refused_before_a_file_is_written(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot have the text 'kettle \\udc85': U\+DC85 is half"):
         save_case(written("tea").with_changes(note="kettle \udc85"), tmp_path / "half.case.yaml")
