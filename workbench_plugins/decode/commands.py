@@ -28,7 +28,7 @@ def decode(
 ) -> None:
     """Find the published formula that makes printed numbers. Exit code 1 if none can be claimed.
 
-    With --system: exit code 1 if the system's fusion, as it is set there, cannot give one of them.
+    With --system: exit code 1 if no way was found in which the system's fusion gives each of them.
     """
     if system:
         answer = possible(numbers, system, beside or ())

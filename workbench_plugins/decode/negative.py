@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -11,36 +11,50 @@ import numpy as np
 
 from workbench.errors import InputError
 from workbench.records import Shown
+from workbench.retrieval.fusion import Fusion
+from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.catalogue import SYSTEMS
 from workbench.tables import Block, Line, Part
 from workbench_plugins.decode.decoding import MOST_NUMBERS, Way, cheapest
 from workbench_plugins.decode.formulas import DEEPEST, formulas_of
 from workbench_plugins.decode.printed import Printed, printed
 
+TRIED = ("vector", "keyword")
+"""The lists whose ranks are tried."""
+
 
 @dataclass(frozen=True)
 class Given:
-    """A number that a fusion gives, with the way; or one that it never gives, with the nearest ones."""
+    """A number that a fusion gives, with the way; or one that no way gave, with the nearest ones.
+
+    `every_way` says whether all ways were tried, so that the fusion never gives the number.
+    """
 
     number: str
     way: Way | None
     below: float | None = None
     above: float | None = None
+    every_way: bool = True
 
     def __str__(self) -> str:
         if self.way is not None:
             return f"{self.number} = {self.way.text}"
         nearest = [f"{one:.6g}" for one in (self.below, self.above) if one is not None]
-        return f"{self.number} cannot be: the nearest is {' or '.join(nearest)}"
+        verdict = "cannot be" if self.every_way else "was not found"
+        return f"{self.number} {verdict}: the nearest is {' or '.join(nearest)}"
 
 
 @dataclass(frozen=True, repr=False)
 class Possible(Shown):
-    """Whether the fusion of one system gives each of some numbers, from ranks or from printed numbers."""
+    """Whether the fusion of one system gives each of some numbers, from ranks or from printed numbers.
+
+    `untried` names the lists that the fusion sums beside the two that are tried.
+    """
 
     system: str
     inputs: str
     numbers: tuple[Given, ...]
+    untried: tuple[str, ...] = ()
 
     @property
     def all_given(self) -> bool:
@@ -53,6 +67,12 @@ class Possible(Shown):
         if self.all_given:
             return f"The fusion of {self.system} gives these numbers {self.inputs}."
         never = ", ".join(one.number for one in self.numbers if not one.way)
+        if self.untried:
+            return (
+                f"No way was found in which the fusion of {self.system} gives {never} {self.inputs}. It sums "
+                f"more lists ({', '.join(self.untried)}), whose ranks were not tried, so it may give "
+                f"{'it' if ',' not in never else 'them'}."
+            )
         return f"The fusion of {self.system} cannot give {never} {self.inputs}: another formula or setting."
 
     def __repr__(self) -> str:
@@ -69,17 +89,26 @@ class Possible(Shown):
             {"number": one.number, "way": one.way and one.way.text, "below": one.below, "above": one.above}
             for one in self.numbers
         ]
-        return {"system": self.system, "inputs": self.inputs, "possible": self.all_given, "numbers": given}
+        known = self.all_given or not self.untried
+        return {
+            "system": self.system,
+            "inputs": self.inputs,
+            "possible": self.all_given if known else None,
+            "untried": list(self.untried),
+            "numbers": given,
+        }
 
 
 def possible(numbers: Sequence[str], system: str, beside: Sequence[str] = ()) -> Possible:
     """Whether the fusion of a system gives these numbers, with the system's own weights and constants.
 
-    A fusion of ranks is tried with all ranks up to DEEPEST in one list and in two; one of scores with the
-    numbers in `beside`. Raises InputError for an unknown system, for a fusion that needs its
-    whole list, for one of scores without `beside`, and for a text that is not a number.
+    A fusion of ranks is tried with all ranks up to DEEPEST in the vector list, in the keyword list, and in
+    both. Where it sums more lists, the ways are too many to try, and nothing is called impossible. A fusion
+    of scores is tried with the numbers in `beside`. Raises InputError for an unknown system, for a fusion
+    that needs its whole list, for one of scores without `beside`, and for a text that is not a number.
     """
-    name = SYSTEMS.named(system).name
+    pipeline = SYSTEMS.named(system)
+    name = pipeline.name
     found = formulas_of(name)
     if not found:
         raise InputError(
@@ -92,9 +121,19 @@ def possible(numbers: Sequence[str], system: str, beside: Sequence[str] = ()) ->
     if not (of_ranks or beside):
         raise InputError(f"The fusion of {name} reads scores.", "Give them: --beside 0.82 --beside 0.4")
     known = [printed(one) for one in beside]
-    given = tuple(_given(printed(one), known, found) for one in numbers)
-    ranks = f"from ranks up to {DEEPEST}"
-    return Possible(name, ranks if of_ranks else f"from {', '.join(beside)}", given)
+    untried = _untried_lists(pipeline) if of_ranks else ()
+    given = [_given(printed(one), known, found) for one in numbers]
+    if untried:
+        given = [replace(one, every_way=False) for one in given]
+    ranks = f"from ranks up to {DEEPEST}" + (f" in the {' and '.join(TRIED)} lists" if untried else "")
+    return Possible(name, ranks if of_ranks else f"from {', '.join(beside)}", tuple(given), untried)
+
+
+def _untried_lists(pipeline: Pipeline) -> tuple[str, ...]:
+    """The lists that a pipeline's legs make and its fusion sums, beside those that are tried."""
+    written = {column for stage in pipeline.stages for column in stage.writes()}
+    legs = [leg for stage in pipeline.stages if isinstance(stage, Fusion) for leg in stage.legs]
+    return tuple(leg for leg in legs if leg not in TRIED and f"{leg}_rank" in written)
 
 
 def _given(number: Printed, known: Sequence[Printed], formulas: Sequence[Any]) -> Given:

@@ -40,6 +40,14 @@ def test_a_number_that_no_rank_gives_is_named_with_its_neighbours() -> None:
     assert above == pytest.approx(min(value for value in every if value > 0.0165))
 
 
+def test_nothing_is_impossible_for_a_fusion_whose_further_lists_are_not_tried() -> None:
+    found = possible(["0.1320"], "qmd-2.8.3-no-rerank")  # 2 / 61 + 2 / 61 + 1 / 61 + 0.05
+    assert "more lists (lex, vec, hyde), whose ranks were not tried, so it may give it." in found.answer
+    assert "cannot" not in found.answer + str(found.numbers[0])
+    assert found.as_json()["possible"] is None
+    assert possible(["0.1156"], "qmd-2.8.3-no-rerank").as_json()["possible"] is True  # two lists are enough
+
+
 def test_a_weighted_sum_is_tried_with_the_numbers_that_are_printed() -> None:
     found = possible(["0.307", "0.9"], "openclaw-2026.2.13", ["0.438"])
     assert [one.way is not None for one in found.numbers] == [True, False]
