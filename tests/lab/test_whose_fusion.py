@@ -57,6 +57,15 @@ def test_a_flip_names_the_leg_or_the_rule_that_decides(eleven: Comparison) -> No
     assert over_both.why.startswith("not a plain sum: the larger of vector")
 
 
+def test_a_flip_names_what_a_leg_gives_to_a_candidate_that_it_did_not_bring() -> None:
+    lists = {"a": 0.9, "b": 0.1}, {"b": 7.0, "c": 6.0}
+    crediting = whose_fusion(*lists, engines=["openclaw-now", "chroma-rrf"]).orders[1]
+    assert crediting.flips[0].why.startswith("keyword leg: 0.0167 for b against 0.0009 for a, ")
+    given = crediting.hit("a").keyword
+    assert given is not None
+    assert (given.rank, given.part) == (None, pytest.approx(1 / 1060))
+
+
 def test_a_tie_is_no_flip() -> None:
     told = whose_fusion({"a": 0.9, "b": 0.8}, {}, engines=["openclaw-now", "haystack-dbsf"])
     assert whose_fusion({"a": 0.9}, {"b": 3.0}, engines=["rrf-60", "txtai"]).orders[1].flips == ()

@@ -50,7 +50,7 @@ def scores(name: str, vector: Scores, keyword: Scores) -> dict[str, float]:
 
 
 def part(leg: LegPart | None) -> float:
-    """A leg's part of a fused score, NaN if the leg did not find the candidate."""
+    """A leg's part of a fused score, NaN if the leg gives the candidate none."""
     return leg.part if leg else math.nan
 
 
@@ -160,7 +160,7 @@ NUMBERS = st.integers(1, 4_000).map(lambda n: n / 8)
 LISTS = st.dictionaries(st.sampled_from("abcdefgh"), NUMBERS, max_size=6)
 
 
-@pytest.mark.parametrize("name", [name for name in ENGINES if name != CREDITING])
+@pytest.mark.parametrize("name", ENGINES)
 @given(LISTS, LISTS)
 @settings(max_examples=25)
 def test_contributions_make_the_score_in_any_input_order(name: str, vector: Scores, keyword: Scores) -> None:

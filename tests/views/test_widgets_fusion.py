@@ -13,6 +13,7 @@ import pytest
 from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.fusion import RankSum
+from workbench.tables import ABSENT
 from workbench_plugins.engines.presets import ENGINES, FusedHit, fuse, two_legs
 from workbench_plugins.engines.whose_fusion import EXAMPLE
 from workbench_plugins.engines.widget import FusionLab, written_method
@@ -36,6 +37,12 @@ def test_every_candidate_has_its_ranks_its_parts_and_its_place() -> None:
     assert (both.keyword.rank, both.vector.rank) == (2, 2)
     assert both.keyword.part == pytest.approx(0.5 / 12)
     assert both.score == pytest.approx(2.5 / 12)
+
+
+def test_a_part_for_a_candidate_that_a_leg_did_not_bring_is_shown_without_a_rank() -> None:
+    lab = FusionLab(method="chroma-rrf")
+    row = next(one for one in lab.table.rows if one[0] == "kwonly")
+    assert row[5:8] == (ABSENT, ABSENT, "0.0009")
 
 
 def test_ties_share_their_places() -> None:

@@ -52,16 +52,19 @@ class Engine:
 
 @dataclass(frozen=True)
 class LegPart:
-    """The rank and score of a candidate in one leg, and the leg's part of the fused score."""
+    """The rank and score of a candidate in one leg, and the leg's part of the fused score.
 
-    rank: int
+    A fusion may give a part to a candidate that the leg did not find: `rank` is None then, and `score` NaN.
+    """
+
+    rank: int | None
     score: float
     part: float
 
 
 @dataclass(frozen=True)
 class FusedHit:
-    """One candidate after fusion; `vector` or `keyword` is None if that leg did not find it.
+    """One candidate after fusion; `vector` or `keyword` is None if that leg gives it no part of the score.
 
     `first` and `last` are its possible places, counted from 1; they differ in a tie.
     """
@@ -122,7 +125,10 @@ def fuse(fusion: Fusion, vector: Mapping[str, float], keyword: Mapping[str, floa
 
 def _leg_part(of: Columns, leg: str, row: int, part: float) -> LegPart | None:
     rank = of[f"{leg}_rank"][row]
-    return None if np.isnan(rank) else LegPart(int(rank), float(of[f"{leg}_score"][row]), part)
+    found = not np.isnan(rank)
+    if not found and np.isnan(part):
+        return None
+    return LegPart(int(rank) if found else None, float(of[f"{leg}_score"][row]), part)
 
 
 def two_legs(vector: Mapping[str, float], keyword: Mapping[str, float]) -> tuple[list[str], Columns]:

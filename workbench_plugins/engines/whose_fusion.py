@@ -245,7 +245,7 @@ def _why(engine: Engine, above: FusedHit, below: FusedHit) -> str:
 
 
 def _numbers(leg: LegPart | None) -> tuple[float, float]:
-    """The score of a candidate in a leg, and the leg's part of the fused score; NaN if it was not found."""
+    """The score of a candidate in a leg, and the leg's part of the fused score; NaN for what there is not."""
     return (leg.score, leg.part) if leg else (math.nan, math.nan)
 
 

@@ -322,7 +322,8 @@ def _watch_name(name: str) -> str:
 def _cells(given: LegPart | None) -> tuple[str, str, str]:
     if given is None:
         return ABSENT, ABSENT, ABSENT
-    return f"{given.rank}", f"{given.score:.4g}", f"{given.part:.4f}"
+    place = (ABSENT, ABSENT) if given.rank is None else (f"{given.rank}", f"{given.score:.4g}")
+    return *place, f"{given.part:.4f}"
 
 
 def _hit_text(one: FusedHit, floor: float) -> str:
