@@ -138,8 +138,9 @@ def _tie(one: RunRanking) -> int | None:
     """Equal scores next to each other in a ranking that is not constant."""
     if _constant(one) is not None:
         return None
-    first = _first(np.diff(one.scores[_rank_order(one)]) == 0)
-    return None if first is None else first + 1
+    order = _rank_order(one)
+    first = _first(np.diff(one.scores[order]) == 0)
+    return None if first is None else int(order[first + 1])
 
 
 def _disorder(one: RunRanking) -> int | None:
@@ -184,7 +185,11 @@ def _asked_rules(run: Run, scale: tuple[float, float] | None, limit: int | None)
             {"low": low, "high": high},
         )
     if limit is not None:
-        yield Rule("limit", lambda one: limit if len(one.ids) > limit else None, {"limit": limit})
+        yield Rule(
+            "limit",
+            lambda one: int(_rank_order(one)[limit]) if len(one.ids) > limit else None,
+            {"limit": limit},
+        )
 
 
 def _patterns(rankings: Mapping[str, RunRanking], run: Run) -> Iterator[RunFinding]:

@@ -20,7 +20,7 @@ from workbench_plugins.engines.museum import SPECIMENS
 from workbench_plugins.runs.comparing import compare, gate, missing_documents, values_of
 from workbench_plugins.runs.linting import TOLD, lint
 from workbench_plugins.runs.recorder import NoMemory, Recorder, run_of
-from workbench_plugins.runs.run_files import read_json, write_json
+from workbench_plugins.runs.run_files import read_json, read_run, write_json
 from workbench_plugins.runs.runs import Run, ids_of, truth_of_qrels, truth_of_questions
 
 ASKED = QuestionSet(
@@ -138,6 +138,18 @@ def test_a_planted_fault_is_found_and_a_clean_run_is_not_accused(
     assert kinds(run(q1=answer)) == {kind}
     (finding,) = [one for one in lint(run(q1=clean, q2=answer)) if one.kind == kind]
     assert (finding.questions, "'q2'" in finding.first) == (1, True)
+
+
+def test_a_fault_by_rank_names_its_line_where_the_file_has_another_order(tmp_path: Path) -> None:
+    file = tmp_path / "run.trec"
+    file.write_text(
+        "q1 Q0 low 4 0.1 me\nq1 Q0 mid 3 0.2 me\nq1 Q0 a 1 0.9 me\nq1 Q0 b 2 0.9 me\n", encoding="utf-8"
+    )
+    found = {one.kind: one.first for one in lint(read_run(file), limit=2)}
+    assert found == {
+        "ties": "question 'q1', line 4: b (0.9)",
+        "limit": "question 'q1', line 2: mid (0.2)",
+    }
 
 
 def test_the_scale_the_limit_and_ranks_are_checked() -> None:
