@@ -21,7 +21,7 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.memory.files import is_utf8, open_named, read_input, replaced
-from workbench_plugins.runs.runs import Qrels, Run
+from workbench_plugins.runs.runs import Qrels, Run, in_single_precision
 
 LARGEST_DOCUMENT = 50_000_000
 """Bytes of a JSON document that is not in lines; it takes ten times as much memory."""
@@ -222,7 +222,7 @@ def write_trec(run: Run, path: str | os.PathLike[str], force: bool = False) -> N
 
 def _falling(scores: list[float]) -> list[float]:
     """The scores, or 1 / rank where they would give another order."""
-    if all(one > after for one, after in pairwise(scores)):
+    if all(one > after for one, after in pairwise(in_single_precision(scores))):
         return scores
     return [1 / rank for rank in range(1, len(scores) + 1)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -35,10 +35,10 @@ class RunRanking:
 class Run(Shown):
     """The results of one engine for many questions, in columns: `rows[id]` are the rows of a question.
 
-    With `by_score` the answer is ordered as TREC's tools do it: by falling score, ties by id. Without it, the
-    order is the one in which the engine returned the results. `parts` are sub-scores by name and row, NaN
-    where absent; `texts` are the questions by id, as far as the file has them. `file` is where the run was
-    read, or empty. A run is filled with `question` and `add`.
+    With `by_score` the answer is ordered as trec_eval does it: by falling score in single precision, equal
+    scores by falling id. Without it, the order is the one in which the engine returned the results. `parts`
+    are sub-scores by name and row, NaN where absent; `texts` are the questions by id, as far as the file has
+    them. `file` is where the run was read, or empty. A run is filled with `question` and `add`.
     """
 
     name: str
@@ -116,7 +116,10 @@ class Run(Shown):
         """The first `limit` documents of a question with their scores, best first, each document once."""
         found = [(self.ids[row], self.scores[row]) for row in self.rows.get(question, ())]
         if self.by_score:
-            found.sort(key=lambda one: (math.isnan(one[1]), -one[1], one[0]))
+            found.sort(key=lambda one: one[0], reverse=True)
+            read = in_single_precision([score for _, score in found])
+            order = sorted(range(len(found)), key=lambda row: (math.isnan(read[row]), -read[row]))
+            found = [found[row] for row in order]
         once: dict[str, float] = {}
         for id_, score in found:
             once.setdefault(id_, score)
@@ -130,6 +133,12 @@ class Run(Shown):
     def depth(self) -> int:
         """The largest number of results of a question."""
         return max(map(len, self.rows.values()), default=0)
+
+
+def in_single_precision(scores: Sequence[float]) -> list[float]:
+    """The scores as trec_eval reads them; one that is too large is infinite."""
+    with np.errstate(over="ignore"):
+        return [*map(float, np.array(scores, float).astype(np.float32))]
 
 
 def named_apart(runs: Iterable[Run]) -> list[Run]:

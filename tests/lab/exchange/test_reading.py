@@ -7,9 +7,11 @@ import tracemalloc
 from pathlib import Path
 from typing import Any
 
+import ir_measures
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
+from ir_measures import RR
 
 from benchmarks.importing import write
 from workbench.errors import InputError
@@ -72,9 +74,25 @@ def test_a_whole_response_is_read_and_its_id_field_may_be_named(tmp_path: Path) 
 def test_trec_orders_by_score_and_other_runs_by_their_own_order(tmp_path: Path) -> None:
     file = tmp_path / "run.trec"
     file.write_text("1 Q0 b 1 0.5 me\n1 Q0 c 2 0.9 me\n\n1 Q0 a 3 0.5 me\n")
-    assert read_run(file).returned("1") == ["c", "a", "b"]
+    assert read_run(file).returned("1") == ["c", "b", "a"]
     json_file = as_file(tmp_path, {"qid": "1", "results": [["b", 0.5], ["c", 0.9], ["b", 0.1]]})
     assert read_run(json_file).answer("1") == [("b", 0.5), ("c", 0.9)]
+
+
+@given(
+    st.lists(st.sampled_from([0.5, 0.50000000001, 0.9, -1.0, 1e60]), min_size=1, max_size=9), st.integers(0)
+)
+def test_a_trec_run_is_ordered_as_trec_eval_does_it(
+    tmp_path_factory: pytest.TempPathFactory, scores: list[float], right: int
+) -> None:
+    file = tmp_path_factory.mktemp("trec") / "run.trec"
+    ids = [f"{'é' * (row % 2)}d{row}" for row in range(len(scores))]
+    pairs = list(zip(ids, scores, strict=True))
+    file.write_text("".join(f"1 Q0 {id_} 1 {score!r} me\n" for id_, score in pairs), encoding="utf-8")
+    wanted = ids[right % len(ids)]
+    given_run = [ir_measures.ScoredDoc("1", *pair) for pair in pairs]
+    theirs = ir_measures.calc_aggregate([RR], [ir_measures.Qrel("1", wanted, 1)], given_run)[RR]
+    assert 1 / (read_run(file).returned("1").index(wanted) + 1) == pytest.approx(theirs)
 
 
 @pytest.mark.parametrize(
@@ -111,6 +129,7 @@ SCORES = st.floats(-1e6, 1e6, allow_nan=False)
 
 
 @given(st.dictionaries(NAMES, st.dictionaries(NAMES, SCORES, min_size=1, max_size=5), min_size=1, max_size=5))
+@example({"q1": {"a": 0.50000000001, "b": 0.5}})  # equal in single precision
 def test_a_run_comes_back_from_both_forms(tmp_path_factory: pytest.TempPathFactory, made: Any) -> None:
     collected = Run("me")
     for question, answer in made.items():
