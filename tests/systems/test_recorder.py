@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import workbench as wb
+from workbench.errors import InputError
 from workbench_plugins.engines.lists import Asked
 from workbench_plugins.recorder import adapters
 from workbench_plugins.recorder.recorded_index import TopK
@@ -268,6 +269,21 @@ def test_a_list_that_no_fusion_gives_is_kept_as_it_is() -> None:
     found = record("tea", legs, fused)
     assert found.trace.paths() == ["d.md", "a.md"]
     assert "which no known fusion gives" in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("known", "problem"),
+    [
+        ({"distances": ["vectr"]}, "distances names the leg 'vectr', .*legs are vector, keyword"),
+        ({"depth": {"vectr": 3}}, "depth names the leg 'vectr', .*legs are vector, keyword"),
+        ({"depth": {"vector": 0}}, "depth of the leg 'vector' is 0"),
+        ({"limit": -1}, "limit is -1"),
+        ({"floor": math.nan}, "floor is not a number"),
+    ],
+)
+def test_what_is_known_of_a_recording_must_be_possible(known: dict[str, Any], problem: str) -> None:
+    with pytest.raises(InputError, match=f"(?s){problem}"):
+        record("q", {"vector": [("near", 0.1), ("far", 0.9)], "keyword": []}, **known)
 
 
 def test_another_question_than_the_recorded_one_is_refused() -> None:

@@ -7,7 +7,7 @@ ours. Where they are not known they are inferred from the fused list.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from itertools import pairwise
@@ -147,6 +147,7 @@ class Recorder:
     `fusion` is the name of an engine of ours (`workbench_plugins.engines.presets.ENGINES`), a `Fusion`, or
     None: then it is inferred from the fused list. `fused` is the engine's own search. `texts` are the texts
     of all documents by id, if they are known. `scores_from` is what a distance is subtracted from.
+    Raises InputError for a limit below 1, and for a floor that is no number.
     """
 
     engine: str
@@ -157,6 +158,12 @@ class Recorder:
     floor: float | None = None
     texts: Mapping[str, str] = field(default_factory=dict)
     scores_from: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.limit is not None and not self.limit >= 1:
+            raise InputError(f"The limit is {self.limit}.", "Give a number from 1, or leave it out.")
+        if self.floor is not None and math.isnan(self.floor):
+            raise InputError("The floor is not a number.", "Give one, such as 0.35, or leave it out.")
 
     def record(self, question: str) -> Recording:
         """The question with what the legs and the engine return for it now."""
@@ -369,10 +376,16 @@ def record(
     `depth` says how many hits each leg was asked for, and `distances` names the legs whose smaller scores are
     better. A rank that is not in a list is unknown. `known` is as for `Recorder`: `fusion`, which it fuses
     with, `limit`, `floor`, `texts` and `scores_from`.
-    Raises InputError for no leg, and for what are not such pairs.
+    Raises InputError for no leg, for what are not such pairs, for a leg in `depth` or `distances` that is not
+    among the legs, for a depth or a limit below 1, and for a floor that is no number.
     """
     if not legs:
         raise InputError("There is no leg to record.", 'Give legs={"vector": pairs, "keyword": pairs}.')
+    _check_legs("distances", distances, legs)
+    _check_legs("depth", depth or (), legs)
+    for name, hits in (depth or {}).items():
+        if not hits >= 1:
+            raise InputError(f"The depth of the leg {name!r} is {hits}.", "Give a number from 1.")
 
     def leg(name: str, pairs: list[tuple[str, float | None]]) -> Asked:
         def ask(asked: str, _: int) -> Pairs:
@@ -392,3 +405,13 @@ def record(
     answer = None if fused is None else list(fused)
     search_again = None if answer is None else lambda _: answer
     return Recorder(engine, asked, fused=search_again, **known).record(question)
+
+
+def _check_legs(given: str, names: Iterable[str], legs: Iterable[str]) -> None:
+    known = list(legs)
+    for name in names:
+        if name not in known:
+            raise InputError(
+                f"{given} names the leg {name!r}, which was not recorded.",
+                f"The recorded legs are {', '.join(known)}.",
+            )
