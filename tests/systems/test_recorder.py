@@ -271,6 +271,15 @@ def test_a_list_that_no_fusion_gives_is_kept_as_it_is() -> None:
     assert "which no known fusion gives" in repr(found)
 
 
+@pytest.mark.parametrize("known", [{}, {"limit": 3}, {"floor": 0.5}, {"floor": 1.5}])
+def test_an_empty_answer_stays_empty(known: dict[str, Any]) -> None:
+    found = record("q", {"vector": [("a", 1), ("b", 0.3)]}, fused=[], **known)
+    assert found.trace.paths() == []
+    assert ("gives the recorded list" in repr(found)) is (known != {"floor": 0.5})
+    assert ("inferred from where it ends: the floor" in repr(found)) is ("floor" not in known)
+    assert str(found.diagnose("a"))
+
+
 @pytest.mark.parametrize(
     ("known", "problem"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,7 +30,10 @@ class EngineFloor(MinScore, slot="engine_floor"):
 
     @property
     def description(self) -> str:
-        return f"engine floor: the {self.of.replace('_', ' ')} must be at least {self.floor:g}"
+        column = self.of.replace("_", " ")
+        if self.floor == math.inf:
+            return f"engine floor: above every {column}, since the recorded answer is empty"
+        return f"engine floor: the {column} must be at least {self.floor:g}"
 
 
 @dataclass(frozen=True)

@@ -175,13 +175,13 @@ class Recorder:
         index.limited = self.limit is not None
         fusion = self._fusion(index, question, scored)
         scores = self._scores(fusion, index, question)
-        agrees = None if self.fused is None else _begins(scores, list(answer))
+        agrees = None if self.fused is None else self._agrees(scores, list(answer))
         if agrees is False:  # what was recorded is true, whatever was said of the fusion
             fusion = RecordedFusion(tuple(self.legs))
         floor, limit = self.floor, self.limit
         if agrees and floor is None and limit is None and 0 < len(answer) < len(scores):
             limit = len(answer)
-        elif agrees and floor is None and limit is not None and len(answer) < min(limit, len(scores)):
+        elif agrees and floor is None and len(answer) < min(MOST if limit is None else limit, len(scores)):
             floor = min((scores[id_] for id_ in answer), default=math.inf)
         floors: list[Any] = [] if floor is None else [EngineFloor(floor=floor, of=fusion.writes()[0])]
         if isinstance(fusion, RecordedFusion):
@@ -189,6 +189,12 @@ class Recorder:
             index.unfiltered = self._unfiltered(index, question) if scored else None
         pipeline = self._pipeline(fusion, *floors, EngineLimit(count=MOST if limit is None else limit))
         return Recording(self, question, pipeline, index, search(question, pipeline, index), agrees)
+
+    def _agrees(self, scores: Mapping[str, float], answer: Sequence[str]) -> bool:
+        """Whether these scores give the recorded list: an empty one if none of them passes a known floor."""
+        if answer or self.floor is None:
+            return _begins(scores, answer)
+        return not any(score >= self.floor for score in scores.values())
 
     def _pipeline(self, fusion: Any, *cuts: Any) -> Pipeline:
         kinds = [(*leg_kinds(name), leg) for name, leg in self.legs.items()]
