@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from dataclasses import replace
 from itertools import accumulate
@@ -23,6 +24,7 @@ from workbench.records import Fate
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import unicode_words
+from workbench.retrieval.settings import with_settings
 from workbench.systems.openclaw import SHIPPED
 from workbench_plugins.openclaw.keyword import FEATURES, LegOfMany, PathsLayout
 from workbench_plugins.openclaw.ranking import ProjectAffinity, ReadableProjects, Recency
@@ -218,6 +220,35 @@ def test_today_is_the_newest_date_of_the_memory_or_the_one_that_is_said(tmp_path
 def test_a_day_that_is_none_is_refused() -> None:
     with pytest.raises(InputError, match="not a date"):
         Recency(today="yesterday")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "problem"),
+    [
+        ("memory", "has 0 groups"),
+        ("(", "is no regular expression"),
+        ("a{99999999999}", "no regular expression"),
+    ],
+)
+def test_a_pattern_without_year_month_and_day_is_refused(pattern: str, problem: str) -> None:
+    with pytest.raises(InputError, match=f"(?s){problem}.*as three groups"):
+        with_settings(SEPTEMBER, [f"recency.names.pattern={pattern}"])
+
+
+@pytest.mark.parametrize("pattern", [r"(bi)(k)(e)", r"(bike)|(\d)(\d)", r"(\d+)-(\d)(\d)"])
+def test_a_pattern_whose_groups_are_no_date_dates_no_file(pattern: str, tmp_path: Path) -> None:
+    files = {"memory/bike.md": "The hub.\n", f"memory/{10**20}-11.md": "The hub.\n"}
+    with world.build(tmp_path, files) as index:
+        asked = with_settings(SEPTEMBER, [f"recency.names.pattern={pattern}"])
+        assert set(ages(asked, index).values()) == {1.0}
+
+
+@pytest.mark.parametrize("days", [0, -5, math.inf])
+def test_a_half_life_that_is_none_is_told_as_what_it_computes(days: float, tmp_path: Path) -> None:
+    stage = Recency(half_life_days=days)
+    assert stage.description == f"recency = 1 for every file: {days:g} days is no half-life"
+    with world.build(tmp_path, DATED) as index:
+        assert set(ages(SEPTEMBER.with_stage(stage), index).values()) == {1.0}
 
 
 def test_decay_and_mmr_can_be_switched_on_in_february(tmp_path: Path) -> None:

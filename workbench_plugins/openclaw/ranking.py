@@ -29,7 +29,7 @@ from workbench.retrieval.cutoff import MinScore, Order, dropped
 from workbench.retrieval.formula_export import as_data, step
 from workbench.retrieval.fusion import weighted_sum
 from workbench.retrieval.index_adapters import memoized
-from workbench.safe_text import beginning
+from workbench.safe_text import beginning, counted
 from workbench_plugins.openclaw.keyword import ordered, path_key
 from workbench_plugins.openclaw.release_indexing import INVALID_PROJECT, annotations_of
 
@@ -269,25 +269,38 @@ class Dated(NamedTuple):
 
 @dataclass(frozen=True)
 class DatedNames:
-    """Which file names contain a date, and which files without a date never age."""
+    """Which file names contain a date, and which files without a date never age.
+
+    `pattern` is a regular expression with three groups: year, month and day. Raises InputError for another.
+    """
 
     pattern: str
     roots: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        remedy = r"Write year, month and day as three groups, such as (\d{4})-(\d{2})-(\d{2})."
+        try:
+            groups = re.compile(self.pattern).groups
+        except (re.error, OverflowError, RecursionError) as error:
+            problem = f"The pattern of dates {self.pattern!r} is no regular expression: {error}."
+            raise InputError(problem, remedy) from None
+        if groups != 3:
+            raise InputError(f"The pattern of dates {self.pattern!r} has {counted(groups, 'group')}.", remedy)
 
     def of(self, path: str) -> Dated:
         """The date in a path. A file with an impossible date, such as 30 February, is not evergreen."""
         path = path.replace("\\", "/").removeprefix("./")
         found = re.search(self.pattern, path)
         evergreen = path in self.roots or (path.startswith("memory/") and not found)
-        return Dated(_day(*map(int, found.groups())) if found else None, evergreen)
+        return Dated(_day(*found.groups("")) if found else None, evergreen)
 
 
-def _day(year: int, month: int, day: int) -> date | None:
-    if year < 100:
-        return None  # JavaScript reads it as a year of the last century, and then rejects it
+def _day(year: str, month: str, day: str) -> date | None:
     try:
-        return date(year, month, day)
-    except ValueError:
+        if int(year) < 100:
+            return None  # JavaScript reads it as a year of the last century, and then rejects it
+        return date(int(year), int(month), int(day))
+    except (ValueError, OverflowError):  # no number, no date, or a year of many digits
         return None
 
 
@@ -337,6 +350,8 @@ class Recency(ColumnStage, slot="recency", scale="factor", observed=("age_days",
 
     @property
     def description(self) -> str:
+        if not decay_rate(self.half_life_days):
+            return f"recency = 1 for every file: {self.half_life_days:g} days is no half-life"
         today = self.today or "the newest date in a file name of this memory"
         return f"recency = 0.5 to the power of age / {self.half_life_days:g} days, where today is {today}"
 
