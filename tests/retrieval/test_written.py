@@ -178,6 +178,7 @@ def test_every_method_of_the_fusion_lab_fuses_in_the_browser() -> None:
             for leg, part in one["legs"].items():
                 there = getattr(other, leg)
                 assert (part is None) == (there is None)
+                assert there is None or part["rank"] == there.rank
                 assert there is None or float(part["part"]) == pytest.approx(there.part, rel=1e-12, abs=1e-12)
 
 

@@ -81,7 +81,7 @@ function fusionLab(data, model, el) {
 
   // The rank of each candidate in its legs, at both sides, and after the fusion, in the middle; a tie shares a place.
   function slopes(rows, groups) {
-    const end = (leg) => leg && Math.min(leg.rank, MOST_ROWS + 0.5);
+    const end = (leg) => (leg?.rank ? Math.min(leg.rank, MOST_ROWS + 0.5) : null);
     const fused = ({ first }) => {
       const tied = rows.flatMap((other, n) => (other.first === first ? [n + 1] : []));
       return (tied[0] + tied.at(-1)) / 2;
@@ -136,7 +136,7 @@ function fusionLab(data, model, el) {
   }
   function tables(state) {
     const head = ["candidate", "place", ...LEGS.flatMap((leg) => [`${leg} rank`, "score", "gives"]), "fused score", `floor ${floorText(state.min_score, 0.01)}`];
-    const cells = (leg) => (leg ? [leg.rank, short(leg.score), fixed(leg.part, 4)] : ["–", "–", "–"]);
+    const cells = (leg) => [...(leg?.rank ? [leg.rank, short(leg.score)] : ["–", "–"]), leg ? fixed(leg.part, 4) : "–"];
     const row = (one) => [id(one), placeText(one), ...LEGS.flatMap((leg) => cells(one.legs[leg])), fixed(one.score, 4), one.score >= state.min_score ? "passes" : "dropped"];
     return [[head, ...places.map(row)]];
   }

@@ -284,7 +284,10 @@ export function fuse(method, lists, values) {
   const scores = column(method.formula);
   const legs = Object.entries(method.parts).map(([leg, part]) => {
     const [ranks, given, parts] = [scope.columns[`${leg}_rank`], scope.columns[`${leg}_score`], column(part)];
-    return [leg, (row) => (Number.isNaN(ranks[row]) ? null : { rank: ranks[row], score: given[row], part: parts[row] })];
+    // A leg may give a part to a candidate that it did not bring, which has no rank and no score in it then.
+    const rank = (row) => (Number.isNaN(ranks[row]) ? null : ranks[row]);
+    const gives = (row) => rank(row) !== null || !Number.isNaN(parts[row]);
+    return [leg, (row) => (gives(row) ? { rank: rank(row), score: given[row], part: parts[row] } : null)];
   });
   const order = [...lists.ties].sort((a, b) => scores[b] - scores[a] || a - b);
   const groups = [];
