@@ -23,6 +23,7 @@ from workbench.retrieval.pipeline import search
 from workbench.retrieval.settings import with_settings
 from workbench.systems.catalogue import system
 from workbench.systems.languages import with_keys_of_any_language
+from workbench.terminal import text_of
 from workbench_plugins.calibrate.calibrated import Calibrated, calibrated
 from workbench_plugins.calibrate.calibration_file import (
     MadeFor,
@@ -106,6 +107,28 @@ def test_wrong_first_files_are_counted_among_all_labels(toy: MemoryIndex) -> Non
     ]
     assert sum(bool(paths) and paths != [target] for paths, target in firsts) <= found.mistakes
     assert found.labels == len(ANSWERED) + len(SILENT)
+
+
+def test_wrong_first_files_of_stricter_thresholds_are_counted_and_said_to_be(toy: MemoryIndex) -> None:
+    pipeline = with_floor(system(VECTORS))
+    (evaluation,) = evaluate(labels(SILENT), [pipeline], toy)
+    found = calibrated(system(VECTORS), evaluation, toy, Promise(0.5, mistake="first"))
+    floored, (chosen,) = Floored(pipeline, toy), found.thresholds.values()
+    answered = [one.trace for one in evaluation.asked]
+    asked = [(one, ANSWERED.get(one.question)) for one in [*answered, *evaluation.controls]]
+    tried = levels(floored, [trace for trace, _ in asked], answered)
+    wrong = {
+        trace.question
+        for values in tried
+        if values[0] >= chosen
+        for trace, target in asked
+        if floored.paths(trace, values)[:1] not in ([], [target])
+    }
+    assert found.mistakes == len(wrong)
+    counted = "at this threshold or at a stricter one, so the rate is at most"
+    assert counted in str(found)
+    assert counted in " ".join(text_of(found.view()).split())
+    assert counted not in str(made(toy))
 
 
 def test_options_and_keys_set_just_this_threshold(toy: MemoryIndex) -> None:

@@ -40,7 +40,10 @@ class Labelled(NamedTuple):
 
 
 class Point(NamedTuple):
-    """What a rate of mistakes costs: the thresholds, the mistakes among the labels, and the hits."""
+    """What a rate of mistakes costs: the thresholds, the mistakes among the labels, and the hits.
+
+    The mistakes are those at these thresholds or at stricter ones, as in `Calibrated`.
+    """
 
     accept: float
     values: Values
@@ -69,9 +72,10 @@ class LabelComparison:
 class Calibrated(Shown):
     """Thresholds for a system, what they promise, and what they cost.
 
-    `bound` is the rate that the labels promise, at most `promise.accept`. `hits` counts the answered
-    questions whose file is returned, and `before` the same at the system's own thresholds; `change` compares
-    them in pairs.
+    `mistakes` counts the labels that are a mistake at these thresholds or at stricter ones that were tried; a
+    wrong first file at a stricter threshold may be a right one here. `bound` is the rate that the labels
+    promise after so many, at most `promise.accept`. `hits` counts the answered questions whose file is
+    returned, and `before` the same at the system's own thresholds; `change` compares them in pairs.
     """
 
     asked: Pipeline
@@ -91,6 +95,14 @@ class Calibrated(Shown):
     def bound(self) -> float:
         """The rate that the labels promise."""
         return upper(self.mistakes, self.labels, self.promise.confidence)
+
+    @property
+    def counted_at(self) -> str:
+        """Where the mistakes were counted, as the end of a sentence; empty if that is these thresholds alone.
+
+        An answer at a stricter threshold stays an answer, and a wrong first file need not stay one.
+        """
+        return "" if self.promise.mistake == "answers" else " at this threshold or at a stricter one"
 
     @property
     def options(self) -> str | None:
@@ -140,7 +152,8 @@ class Calibrated(Shown):
         return (
             f"With {self.promise.confidence:.0%} confidence, at most {self.promise.accept:.0%} of the "
             f"questions {where} {what}, if they are drawn as your {self.labels} labels{kind} were. Of these, "
-            f"{self.mistakes} {verb}, so the rate is at most {self.bound:.1%} (Clopper and Pearson)."
+            f"{self.mistakes} {verb}{self.counted_at}, so the rate is at most {self.bound:.1%} (Clopper and "
+            "Pearson)."
         )
 
     @property
@@ -175,8 +188,8 @@ class Calibrated(Shown):
         parts: list[Part] = [
             Block(self.headline, style="bold"),
             f"It holds for questions drawn as your {labels} were: {self.mistakes} of them "
-            f"{'is a mistake' if self.mistakes == 1 else 'are mistakes'}, so the rate is at most "
-            f"{self.bound:.1%} (Clopper and Pearson).",
+            f"{'is a mistake' if self.mistakes == 1 else 'are mistakes'}{self.counted_at}, so the rate is at "
+            f"most {self.bound:.1%} (Clopper and Pearson).",
             f"Now {_values(self.own)}. Hits: {self.before.hits} → {self.hits.hits} of {self.hits.n}"
             + (f" ({self.change})." if self.change is not None else "."),
         ]
@@ -233,8 +246,11 @@ def _curve_table(found: Calibrated) -> Table:
             why = f"needs {needed} labels" if few else "no threshold keeps it"
             rows.append((f"{rate:.0%}", why, "", ""))
     heads = numbers("threshold", "mistakes", "hits, 95 % interval")
+    where = f"; mistakes are counted{found.counted_at}" if found.counted_at else ""
     return Table(
-        f"What other rates cost, at {found.promise.confidence:.0%} confidence", ["accepted", *heads], rows
+        f"What other rates cost, at {found.promise.confidence:.0%} confidence{where}",
+        ["accepted", *heads],
+        rows,
     )
 
 
@@ -383,7 +399,7 @@ def walked(
     rates: Sequence[float],
     confidence: float,
 ) -> dict[float, tuple[Values, int]]:
-    """The loosest thresholds for each rate that can be promised, and the mistakes that they have."""
+    """The loosest thresholds for each rate that can be promised, with the mistakes up to there."""
     most = {rate: allowed(len(labels), rate, confidence) for rate in rates}
     found: dict[float, tuple[Values, int]] = {}
     left = list(labels)
