@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import yaml
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from tests.commands import Run
 from tests.conftest import SAMPLE
@@ -32,7 +37,7 @@ from workbench_plugins.calibrate.calibration_file import (
     load,
     save,
 )
-from workbench_plugins.calibrate.floors import Floored, levels, with_floor
+from workbench_plugins.calibrate.floors import Floored, _above, levels, with_floor
 from workbench_plugins.calibrate.promise import Promise, allowed, check_enough, fewest, upper
 from workbench_plugins.calibrate.synthetic_negatives import Exchange, MadeLabels, Without, exchanged, left_out
 from workbench_plugins.cases.running import system_of_case
@@ -159,6 +164,22 @@ def test_labels_that_promise_nothing_are_refused(
 ) -> None:
     with pytest.raises(InputError, match=said):
         made(toy, silent=silent, **more)
+
+
+SCORES = st.floats(-2, 2) | st.decimals(-2, 2, places=3).map(float)
+
+
+@given(SCORES, st.floats(1e-14, 1) | st.just(math.inf))
+@example(1.0, 1e-9)
+@example(0.29, math.inf)
+def test_a_threshold_has_the_fewest_digits_that_part_two_scores(value: float, gap: float) -> None:
+    most = value + gap
+    found, fewest_digits = _above(value, most), 3 if math.isinf(gap) else 1
+    assert value < found <= most
+    digits = max(fewest_digits, -int(Decimal(repr(found)).as_tuple().exponent))
+    for fewer in range(fewest_digits, min(digits, 16)):
+        near = math.floor(Fraction(value) * 10**fewer)
+        assert not [one for one in range(near, near + 3) if value < one / 10**fewer <= most]
 
 
 def test_a_score_that_is_always_the_same_is_refused(toy: MemoryIndex) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -121,11 +122,13 @@ def levels(floored: Floored, mistaken: Sequence[Trace], answered: Sequence[Trace
 def _above(value: float, most: float) -> float:
     """The number with the fewest digits that is larger than `value`, and at most `most`.
 
-    >>> _above(0.4137, 0.43), _above(0.4137, float("inf")), _above(-1.02, -1.01)
-    (0.42, 0.414, -1.01)
+    >>> _above(0.4137, 0.43), _above(0.4137, float("inf")), _above(-1.02, -1.01), _above(1.0, 1.000000001)
+    (0.42, 0.414, -1.01, 1.000000001)
     """
     for digits in range(3 if np.isinf(most) else 1, 17):
-        found = round(float(np.ceil(value * 10**digits + 1e-9) / 10**digits), digits)
-        if value < found <= most:
-            return found
+        below = math.floor(value * 10**digits)
+        for whole in range(below, below + 3):  # the product is rounded, so it may be on either side
+            found = float(whole / 10**digits)
+            if value < found <= most:
+                return found
     return float(np.nextafter(value, np.inf))
