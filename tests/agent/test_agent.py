@@ -405,7 +405,14 @@ def test_a_diagnosis_has_the_form_of_the_command_and_is_priced_with_the_memorys_
 def test_an_answer_without_result_or_file_names_the_next_step(folder: Path, tmp_path: Path) -> None:
     with over(folder, contract=WORKBENCH) as tools:
         empty = tools.memory_search("zebra", min_score=0.99)
-        assert (empty["results"], empty["action"][:26]) == ([], "No note answers this. Use ")
+        next_step = "Use other words, or ask memory_explain why."
+        assert (empty["results"], empty["action"]) == (
+            [],
+            f"Nothing found: no leg brought a candidate. {next_step}",
+        )
+        silenced = tools.memory_search("rooibos bike tomorrow", min_score=0.99)["action"]
+        first = "memory/both.md:1-3: score 0.986 < 0.990, so the added floor drops it"
+        assert silenced == f"Nothing returned. The first in order was {first}. {next_step}"
         assert "action" not in tools.memory_search(QUESTION)
         said = tools.memory_explain(QUESTION, "memory/te.md")["file"]["says"]
         assert said.endswith("\nThe most similar path is memory/tea.md.")
@@ -414,7 +421,7 @@ def test_an_answer_without_result_or_file_names_the_next_step(folder: Path, tmp_
         later = tools.memory_explain(QUESTION, "memory/later.md")
         assert later["warning"].startswith("1 file changed since the memory was indexed")
     with over(folder, contract=SEPTEMBER) as tools:
-        assert "No note" not in tools.memory_search("zebra", min_score=0.99).get("action", "")
+        assert "Nothing" not in tools.memory_search("zebra", min_score=0.99).get("action", "")
     root, file = world.write(tmp_path / "bare", {"memory/a.md": " \n"}), tmp_path / "bare.sqlite"
     index_folder(root, world.EMBEDDER, options=Options(index_path=file))
     with AgentTools(str(root), embedder=world.EMBEDDER, index_path=file, contract=WORKBENCH) as tools:

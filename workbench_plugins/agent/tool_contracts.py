@@ -146,7 +146,8 @@ class Contract:
         if self.quotes and not found.is_of_text:
             steps.append("The index has no text: the user has to write notes first.")
         elif self.quotes and not found.trace.results:
-            steps.append("No note answers this. Use other words, or ask memory_explain what came near.")
+            # That nothing passed is a fact; that no note answers would be a guess.
+            steps.append(f"{one_line(found.trace.headline)} Use other words, or ask memory_explain why.")
         if found.changed:
             steps.append(f"Tell the user to bring the index up to date: {found.update}")
         return " ".join(steps)
