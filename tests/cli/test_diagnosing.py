@@ -182,6 +182,20 @@ def test_a_file_outside_the_searched_folder_is_named_with_the_command_that_reads
         assert f"\n{path}:1-" in run("explain", "tea at nine", "-t", spelled, *where).out
 
 
+def test_a_link_in_the_memory_is_named_as_a_link_whether_it_works_or_not(run: Run, tmp_path: Path) -> None:
+    notes, elsewhere = tmp_path / "notes", tmp_path / "tea.md"
+    (notes / "memory").mkdir(parents=True)
+    for file in (notes / "memory/milk.md", elsewhere):
+        file.write_text("# Tea\n\nTea is at nine.\n", encoding="utf-8")
+    (notes / "memory/works.md").symlink_to(elsewhere)
+    (notes / "memory/broken.md").symlink_to(tmp_path / "nowhere.md")
+    assert run("index", notes).code == 0
+    for path in ("memory/works.md", "memory/broken.md"):
+        told = run("diagnose", "tea at nine", "-t", path, "-m", notes).out.splitlines()
+        assert told[0].startswith(f"Cause: index: {path} is a symbolic link; links are not followed")
+        assert told[2] == "Repair: Put the file itself there, or remove the link."
+
+
 def test_another_memory_is_named_only_if_it_has_an_index(run: Run, tmp_path: Path) -> None:
     for name in ("notes/tea.md", "other/deep/bees.md"):
         (tmp_path / name).parent.mkdir(parents=True)

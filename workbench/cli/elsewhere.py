@@ -36,6 +36,9 @@ def outside(target: str, memory: str, index: OpenIndex) -> InputError | None:
         return None
     if any(PurePosixPath(one).name == target for one in index.paths()):
         return None  # the file of that name in the memory is nearer than one beside it
+    unread = index.unread_near(target)
+    if unread is not None and unread.path == target:
+        return None  # such as a link: it is in the memory, and the index knows why it is not read
     for file in _places(root, target):
         if file.is_file() and not _is_in(root, file):
             known = _beside(root, file)
