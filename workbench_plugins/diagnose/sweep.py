@@ -370,7 +370,7 @@ class Sweep(Tabular):
         else:
             worth = [
                 f"On questions that did not choose it: {self.measure} {held.mean:.3f}, nothing returned for "
-                f"{_share(held.silent)}. {flattery(held.flattered, self.measure)}",
+                f"{_share(held.silent)}. {flattery(held.flattered_right, held.values.size + held.silent.n)}",
                 f"That, compared with now: {held.paired}",
             ]
         first = settings_table(self, SHOWN_FIRST, front=False)
@@ -597,13 +597,15 @@ class HeldOut:
     """What choosing is worth: in each fold the setting is chosen on the others, and measured on this one.
 
     `chosen` has the setting of each fold. `values` and `silent` are the results on questions that did not
-    choose. `flattered` is how much larger the chosen setting's mean is on the questions that chose it.
+    choose. `flattered` is how much larger the chosen setting's mean is on the questions that chose it, and
+    `flattered_right` how many more right answers it has there: these are what the choice is made by.
     """
 
     chosen: tuple[Setting, ...]
     values: Floats
     silent: Share
     flattered: float
+    flattered_right: float
     paired: Paired
 
     @property
@@ -619,6 +621,7 @@ class HeldOut:
             "mean": self.mean,
             "silent": self.silent.hits,
             "flattered": self.flattered,
+            "flattered_right": self.flattered_right,
             "paired_with_current": self.paired.as_json(),
         }
 
@@ -643,7 +646,8 @@ def held_out(sweep: Sweep, folds: int = FOLDS) -> HeldOut | None:
         chosen.append(sweep.settings[number])
     verdict = paired_values(sweep.values[-1], values, sweep.measure, sweep.files)
     flattered = sweep.score(best(sweep)) - float(values.mean())
-    return HeldOut(tuple(chosen), values, Share(int(silent.sum()), silent.size), flattered, verdict)
+    right = float(right_answers(sweep).max() - values.sum() - silent.sum())
+    return HeldOut(tuple(chosen), values, Share(int(silent.sum()), silent.size), flattered, right, verdict)
 
 
 def _dealt(count: int, folds: int) -> Numbers:
@@ -711,9 +715,13 @@ def _share(share: Share) -> str:
     return f"{share.hits}/{share.n}" if share.n else ABSENT
 
 
-def flattery(flattered: float, measure: str) -> str:
-    """How much better the best setting looks on the questions that chose it, in points or in the measure."""
-    if flattered <= 0:
-        return "The best setting's own number is not better than that."
-    points = f"{100 * flattered:.0f} points" if measure == HITS else f"{flattered:.3f} {measure}"
-    return f"The best setting's own number flatters it by {points}."
+def flattery(right: float, of: int) -> str:
+    """How many more right answers the best setting has on the questions that chose it.
+
+    >>> flattery(2.0, 48)
+    "The best setting's own number flatters it by 2 right answers of 48 questions."
+    """
+    if round(right, 6) <= 0:
+        return "The best setting itself has no more right answers than that."
+    answers = "right answer" if right == 1 else "right answers"
+    return f"The best setting's own number flatters it by {right:.4g} {answers} of {of} questions."

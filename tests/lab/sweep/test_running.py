@@ -178,13 +178,24 @@ def test_the_table_names_the_best_the_present_and_the_held_out_worth(
     assert "best, front" in printed
     assert "0.7 0.35" in printed
     assert "On questions that did not choose it: hits " in printed
-    assert "The best setting's own number is not better than that." in printed
+    assert "The best setting itself has no more right answers than that." in printed
 
 
 def test_a_best_setting_that_looks_better_than_it_is_is_said_to() -> None:
-    assert flattery(0.02, "hits") == "The best setting's own number flatters it by 2 points."
-    assert flattery(0.125, "RR") == "The best setting's own number flatters it by 0.125 RR."
-    assert "not better" in flattery(-0.02, "hits")
+    flatters = "The best setting's own number flatters it by"
+    assert flattery(1, 48) == f"{flatters} 1 right answer of 48 questions."
+    assert flattery(0.125, 9) == f"{flatters} 0.125 right answers of 9 questions."
+    assert flattery(-2, 48) == "The best setting itself has no more right answers than that."
+
+
+def test_flattery_counts_what_the_choice_was_made_by(grid: Sweep) -> None:
+    held = held_out(grid)
+    assert held is not None
+    remained = held.values.sum() + held.silent.hits
+    assert held.flattered_right == right_answers(grid)[best(grid)] - remained
+    # The hits alone say nothing of the unanswerable questions for which something is returned.
+    silences_lost = grid.silence(best(grid)).hits - held.silent.hits
+    assert held.flattered_right == pytest.approx(held.flattered * held.values.size + silences_lost)
 
 
 def test_a_heat_map_has_a_cell_for_each_setting_and_marks_the_present_one(grid: Sweep) -> None:
