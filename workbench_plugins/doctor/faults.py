@@ -176,7 +176,13 @@ def _files(snapshot: StoreSnapshot, folder: Path | None) -> Iterator[Fault]:
         snapshot, "ghosts", "Chunks are left of files that are gone", ghosts, len(snapshot.ids), repair
     )
     missing = sorted(path for path in there - {*known} if (_text(folder, path) or "").strip())
-    yield from _fault(snapshot, "not indexed", "Files are not in the store", missing, len(there), repair)
+    refused = _refused(snapshot, folder) if missing else {}
+    waiting = [path for path in missing if path not in refused]
+    yield from _fault(snapshot, "not indexed", "Files are not in the store", waiting, len(there), repair)
+    if unreadable := [path for path in missing if path in refused]:
+        cannot = "Files cannot be indexed as they are"
+        mended = refused[unreadable[0]]  # which is the file that the fault names
+        yield from _fault(snapshot, "not indexed", cannot, unreadable, len(there), mended)
     chunks: dict[str, list[str]] = {}
     for path, chunk in zip(snapshot.paths, snapshot.texts, strict=True):
         chunks.setdefault(path, []).append(chunk)
@@ -190,6 +196,15 @@ def _files(snapshot: StoreSnapshot, folder: Path | None) -> Iterator[Fault]:
     yield from _fault(
         snapshot, "stale", "Files have changed since they were indexed", stale, len(known), repair
     )
+
+
+def _refused(snapshot: StoreSnapshot, folder: Path) -> dict[str, str]:
+    """What mends each file that indexing leaves out, such as one that is not UTF-8."""
+    if snapshot.rules is None:
+        return {}
+    extra = extra_paths_of(folder, Path(snapshot.name))
+    unread = unread_files(folder, snapshot.hashes, extra, snapshot.rules)
+    return {one.path: one.advice for one in unread if one.refused}
 
 
 def _there(snapshot: StoreSnapshot, folder: Path) -> set[str]:

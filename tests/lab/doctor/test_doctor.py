@@ -16,6 +16,8 @@ from tests.conftest import SAMPLE
 from tests.lab.doctor.stores import EMBEDDER, STORES, Row, changed, qdrant, rows_of
 from workbench.errors import InputError
 from workbench.memory.embedding.local import Embedded, unit
+from workbench.memory.options import Options
+from workbench.memory.sync import index_folder
 from workbench_plugins.doctor.faults import facts, faults
 from workbench_plugins.doctor.store_snapshot import StoreSnapshot, read_store, unpickled
 
@@ -171,6 +173,23 @@ def test_what_is_no_store_is_one_sentence(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content)
         with pytest.raises(InputError):
             read_store(tmp_path / name if name.endswith("sqlite") else tmp_path)
+
+
+def test_a_file_that_indexing_refuses_gets_the_repair_that_indexing_names(tmp_path: Path) -> None:
+    notes, index = tmp_path / "notes", tmp_path / "index.sqlite"
+    (notes / "memory").mkdir(parents=True)
+    (notes / "memory/tea.md").write_text("Tea is at nine.\n", encoding="utf-8")
+    index_folder(notes, options=Options(index_path=index))
+    (notes / "memory/late.md").write_text("Tea is at ten.\n", encoding="utf-8")
+    (notes / "memory/latin.md").write_bytes("Café at nine.\n".encode("latin-1"))
+    late, latin = faults(replace(read_store(index), folder=notes))
+    assert (late.kind, late.which, late.repair) == (
+        "not indexed",
+        ("memory/late.md",),
+        f"workbench index FOLDER --index {index}",
+    )
+    assert (latin.kind, latin.which) == ("not indexed", ("memory/latin.md",))
+    assert " && iconv -f WINDOWS-1252 -t UTF-8 " in latin.repair
 
 
 def test_what_the_model_has_not_read_is_a_fact_and_no_fault() -> None:
