@@ -205,3 +205,18 @@ def test_an_unknown_name_tells_of_the_package_that_does_not_load(install: Instal
         wb.system("theirs")
     assert "The extension a-broken (a_broken) does not load" in caught.value.remedy
     assert "RuntimeError: no such luck" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    "name", ["basic-memory", "basicmemory", "Basic Memory", "basicmachines-co/basic-memory"]
+)
+def test_a_product_is_answered_with_its_systems(name: str) -> None:
+    with pytest.raises(InputError) as raised:
+        wb.system(name)
+    assert "; those of basicmachines-co/basic-memory are bm-rrf, bm-" in raised.value.problem
+
+
+@pytest.mark.parametrize("name", ["openclaw", "elasticsearch", "nosuch", ""])
+def test_a_name_is_answered_with_the_nearest_ones(name: str) -> None:
+    with pytest.raises(InputError, match="; the nearest are "):
+        wb.system(name)

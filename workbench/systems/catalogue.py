@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.errors import InputError, brief
 from workbench.memory.sources import Indexing
 from workbench.registry import Registry, register
 from workbench.retrieval.pipeline import Pipeline
@@ -51,7 +52,42 @@ def system(name: str) -> Pipeline:
     language = language_of_file(name)
     if language is not None:
         return language.system(name)
-    return ON_A_SERVER[name] if name not in SYSTEMS and name in ON_A_SERVER else SYSTEMS.named(name)
+    if name in SYSTEMS:
+        return SYSTEMS[name]
+    if name in ON_A_SERVER:
+        return ON_A_SERVER[name]
+    if of_product := _systems_of(name):
+        source, left = of_product[0].source.repository, len(of_product) - SHOWN
+        named = ", ".join(one.name for one in of_product[:SHOWN]) + (f" and {left} more" if left > 0 else "")
+        raise InputError(f"There is no system {brief(name)}; those of {source} are {named}.", SEE_ALL)
+    return SYSTEMS.named(name)
+
+
+SHOWN = 8
+"""So many systems of a product are named."""
+
+
+def _systems_of(product: str) -> list[Pipeline]:
+    """The systems whose source is the repository of that name, however it is spelled: `Basic Memory`.
+
+    Without those that have the product's name in front: they are found as the nearest names.
+    """
+    asked = _letters(product)
+    return [
+        one
+        for one in every_system()
+        if asked in (_letters(one.source.repository), _letters(one.source.repository.rpartition("/")[2]))
+        and not _letters(one.name).startswith(asked)
+    ]
+
+
+def _letters(name: str) -> str:
+    """The letters and digits of a name, in one case.
+
+    >>> _letters("Basic Memory") == _letters("basic-memory")
+    True
+    """
+    return "".join(filter(str.isalnum, name.casefold()))
 
 
 INDEXINGS = Registry[Indexing](
