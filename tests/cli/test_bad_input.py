@@ -462,6 +462,11 @@ def test_a_target_that_is_not_indexed_is_refused_and_the_nearest_named(
     outcome = run("evaluate", "-q", tmp_path / "q.yaml", *place.options)
     assert refuses(outcome, "memory/teas.md", "not in the index")
     assert "The nearest is memory/tea.md." in outcome.err
+    assert "If the file is gone, take its questions out." in outcome.err
+    (tmp_path / "q.yaml").write_text("questions: [{question: tea, target: memory/car.md}]")
+    outcome = run("evaluate", "-q", tmp_path / "q.yaml", *place.options)
+    assert refuses(outcome, "memory/car.md", "not in the index")
+    assert "nearest" not in outcome.err  # all other files of that folder are as far away
 
 
 # parameters

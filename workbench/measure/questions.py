@@ -6,7 +6,7 @@ import difflib
 import os
 import shlex
 from collections.abc import Iterable, Mapping
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
 import yaml
@@ -132,24 +132,46 @@ FORM = (
 )
 
 
+CORRECT = "Correct it, or index the folder that contains it."
+GONE = "If the file is gone, take its questions out. Else correct the path, or index the folder that has it."
+"""What to do about a question's target: an index cannot tell a file that is gone from a wrong path."""
+
+
 def check_targets(questions: QuestionSet, paths: Iterable[str]) -> None:
     """Raises InputError, naming the first target that is not among the indexed `paths`."""
-    check_indexed(questions.targets, paths)
+    check_indexed(questions.targets, paths, GONE)
 
 
-def check_indexed(targets: Iterable[str], paths: Iterable[str]) -> None:
-    """Raises InputError, naming the first target that is not among the indexed `paths`, and the nearest."""
+def check_indexed(targets: Iterable[str], paths: Iterable[str], remedy: str = CORRECT) -> None:
+    """Raises InputError, naming the first target that is not among the indexed `paths`, and one near it."""
     known = list(paths)
     for target in targets:
         if target not in known:
             near = nearest(target, known)
             hint = f" The nearest is {near}." if near else ""
-            raise InputError(
-                f"The target {target} is not in the index.",
-                f"Correct it, or index the folder that contains it.{hint}",
-            )
+            raise InputError(f"The target {target} is not in the index.", f"{remedy}{hint}")
+
+
+ALIKE = 0.6
+"""Two names are alike if so much of them is the same, as `difflib` counts it."""
 
 
 def nearest(target: str, paths: Iterable[str]) -> str | None:
-    """The path that is most similar to `target`, or None when none is similar."""
-    return next(iter(difflib.get_close_matches(target, list(paths), n=1, cutoff=0.3)), None)
+    """The path of the file whose name is most like the target's, or None if none is like it.
+
+    Folders and endings say nothing about that, since many files share them. They decide between files of the
+    same name.
+
+    >>> nearest("home/dgo.md", ["home/dog.md", "work/dog.md"]), nearest("home/nope.md", ["home/dog.md"])
+    ('home/dog.md', None)
+    """
+    named: dict[str, list[str]] = {}
+    for path in paths:
+        named.setdefault(_name(path), []).append(path)
+    near = difflib.get_close_matches(_name(target), named, n=1, cutoff=ALIKE)
+    return difflib.get_close_matches(target, named[near[0]], n=1, cutoff=0)[0] if near else None
+
+
+def _name(path: str) -> str:
+    """The name of a file without its folders and its ending, in small letters; also of a path of Windows."""
+    return PureWindowsPath(path).stem.casefold()

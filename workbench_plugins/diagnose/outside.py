@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import shlex
 import tempfile
@@ -16,6 +15,7 @@ import numpy as np
 from workbench.contracts import Index
 from workbench.errors import InputError, WorkbenchError
 from workbench.measure.blame import Reruns
+from workbench.measure.questions import nearest
 from workbench.memory.choices import extra_paths_of
 from workbench.memory.data_files import load_data
 from workbench.memory.embedding.local import LocalEmbedder, Windowed, has_runs
@@ -45,8 +45,6 @@ CERTAIN = ("not read", "empty", "wordless", "new")
 NO_HITS = Hits(np.empty(0, np.int64), np.empty(0))
 LARGEST_COSINE, SAME_TEXT = 1.001, 0.7
 """A larger similarity is no cosine; a text has a larger one with itself, also with a prefix for queries."""
-ALIKE = 0.6
-"""A path is near to another one if so much of both is the same, as `difflib` counts it."""
 SHOWN_PATHS = 3
 """The number of paths that an error names as examples."""
 NEAR_ITSELF = 10
@@ -63,7 +61,7 @@ def check_known(index: Index, target: str) -> None:
     inner = innermost(index)
     root = inner.root if isinstance(inner, MemoryIndex) else None
     where = f"The folder that is searched is {root}. " if root is not None else ""
-    near = next(iter(difflib.get_close_matches(target, paths, n=1, cutoff=ALIKE)), None)
+    near = nearest(target, paths)
     some = f"It has {counted(len(paths), 'file')}, such as {', '.join(paths[:SHOWN_PATHS])}."
     hint = f"The nearest is {near}." if near else some
     other = "" if root is None else " Or search the folder that has it: -m FOLDER."

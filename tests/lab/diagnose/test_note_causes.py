@@ -432,7 +432,8 @@ def test_an_unknown_file_names_the_folder_that_is_searched_and_only_a_near_name(
     file.write_text("# Foel Goch\n\nA fall.\n", encoding="utf-8")
     index_folder(tmp_path / "notes", options=Options(index_path=tmp_path / "index"))
     with open_index(tmp_path / "notes", index_path=tmp_path / "index") as index:
-        for target, near in (("people/medical-cards.md", False), ("memory/2026-02-14-foel-gogh.md", True)):
+        far = ("people/medical-cards.md", "memory/2025-nope.md")
+        for target, near in (*((one, False) for one in far), ("memory/2026-02-14-foel-gogh.md", True)):
             with pytest.raises(InputError) as error:
                 diagnose("a fall", SYSTEMS["recommended"], index, target)
             assert f"The folder that is searched is {tmp_path / 'notes'}. " in error.value.remedy
