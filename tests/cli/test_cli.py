@@ -158,7 +158,7 @@ def test_a_target_may_have_the_memorys_folder_before_it(run: Run, place: Place, 
     ("target", "description"),
     [
         ("memory/bikes.md", "The most similar path in the index is memory/bike.md."),
-        ("memory/report.pdf", "reads Markdown (.md) and chat transcripts (.jsonl), not .pdf files"),
+        ("memory/report.pdf", "The index has no such file, and there is none at {folder}/memory/report.pdf."),
     ],
 )
 def test_a_file_that_is_not_indexed_is_said_to_be_so_and_why(
@@ -167,7 +167,23 @@ def test_a_file_that_is_not_indexed_is_said_to_be_so_and_why(
     outcome = run("explain", QUESTION, "--target", target, *place.options, "--system", SYSTEM)
     assert outcome.code == 1
     assert after_the_caution(outcome.out).startswith("Not in the index: ")
-    assert description in " ".join(outcome.out.split())
+    assert description.format(folder=place.folder) in " ".join(outcome.out.split())
+
+
+def test_a_file_that_is_not_indexed_yet_is_said_to_be_there_and_renamed(run: Run, tmp_path: Path) -> None:
+    folder, index = world.write(tmp_path / "notes"), tmp_path / "i.sqlite"
+    index_folder(folder, options=Options(index_path=index))
+    (folder / "memory/tea.md").rename(folder / "memory/rooibos.md")
+    world.write(folder, {"memory/later.md": "Now it is coffee.\n"})
+    options = ("-m", folder, "--index", index)
+    for target, former in (("memory/rooibos.md", "memory/tea.md"), ("memory/later.md", "")):
+        told = run("explain", QUESTION, "-t", target, *options).out.strip().split("\n")[2:]
+        assert told[0] == (
+            f"{folder / target} is there, and not in the index yet. "
+            f"Add it: workbench index {folder} --index {index}"
+        )
+        renamed = f"It was renamed since: the index has the same text as {former}."
+        assert told[1:] == ([renamed] if former else [])
 
 
 # evaluate

@@ -9,7 +9,7 @@ from shlex import quote
 
 from workbench.errors import InputError
 from workbench.memory.choices import extra_paths_of
-from workbench.memory.files import SUFFIX, location_in_extra
+from workbench.memory.files import SUFFIX, location_in_extra, location_of, read_document
 from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.memory.index_files import default_index_path
 
@@ -53,6 +53,29 @@ def outside(target: str, memory: str, index: OpenIndex) -> InputError | None:
                 problem = f"{file} is there, but its folder is not part of this memory, {root}."
             return InputError(problem, _remedy(file, root, index, extra))
     return None
+
+
+def waiting(target: str, index: OpenIndex) -> str:
+    """What is said of a file of the memory that is not indexed yet; empty for any other file."""
+    if not isinstance(index, MemoryIndex) or index.root is None or target not in index.changed():
+        return ""
+    told = f"{index.root / target} is there, and not in the index yet. Add it: {index.update_command}"
+    former = _former_name(index.root, target, index)
+    return f"{told}\nIt was renamed since: the index has the same text as {former}." if former else told
+
+
+def _former_name(root: Path, target: str, index: MemoryIndex) -> str:
+    """The file of the index that has the target's text, and is not on the disk any more; empty for none."""
+    text = read_document(location_of(root, target, _extra(root, index)), target).hash
+    same = (one.path for one in index.documents() if one.hash == text)
+    return next((path for path in same if not os.path.lexists(root / path)), "")
+
+
+def nowhere(target: str, index: OpenIndex) -> str:
+    """What is said of a file that is not in the memory's folder; empty where that cannot be seen."""
+    if not isinstance(index, MemoryIndex) or index.root is None or os.path.lexists(index.root / target):
+        return ""
+    return f"The index has no such file, and there is none at {os.path.normpath(index.root / target)}."
 
 
 def _remedy(file: Path, root: Path, index: OpenIndex, known: Sequence[str]) -> str:

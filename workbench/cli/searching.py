@@ -5,7 +5,7 @@ Commands about systems: list them, show one, compare two.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -132,7 +132,7 @@ def explain(
     """Explain why a file is in the answer or not. Exit code 1 if it is not."""
     from dataclasses import replace
 
-    from workbench.cli.elsewhere import outside, path_in
+    from workbench.cli.elsewhere import nowhere, outside, path_in, waiting
     from workbench.records import Fate
     from workbench.retrieval import explain as explaining
     from workbench.retrieval import pipeline
@@ -152,9 +152,11 @@ def explain(
                 said = {"stale", "not indexed"}
             for remark in remarks_on_file(opened, path, without=said):
                 print_error(remark)
+        paths: Collection[str] = ()
         if not explanation.verdicts and not explanation.unread:
-            explanation = replace(explanation, unread=str(outside(path, where.memory, opened) or ""))
-        paths = () if explanation.verdicts or explanation.unread else opened.paths()
+            there = str(outside(path, where.memory, opened) or "") or waiting(path, opened)
+            paths = () if there else opened.paths()
+            explanation = replace(explanation, unread=there or one_line(nowhere(path, opened)))
         if explanation.verdicts and explanation.fate is not Fate.RETURNED:
             remark_on_question(trace, searched[1], opened, explanation.target)
         if case is not None:
