@@ -13,13 +13,16 @@ from ir_measures import RR, nDCG
 from numpy.testing import assert_allclose
 
 from workbench.errors import InputError
+from workbench.measure.checks import warnings_about
 from workbench.measure.evaluation import Evaluation, evaluate
+from workbench.measure.evaluation_view import EvaluationAnswer
 from workbench.measure.paired import Paired, holm, paired, paired_values, paired_with_first
 from workbench.measure.questions import Question, QuestionSet
 from workbench.measure.resampling import LEVEL, rate_interval, wilson_interval
 from workbench.memory.index import MemoryIndex
 from workbench.records import Floats
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
+from workbench.views.show import show
 
 QUESTIONS = QuestionSet(
     questions=(
@@ -280,6 +283,29 @@ def test_an_interval_without_zero_that_the_test_does_not_confirm_is_printed_with
     few = Paired(**{**vars(flips(9, 0, 41)), "p": 0.0625, "p_holm": 0.0625, "interval": (0.07, 0.41)})
     assert not few.differs
     assert str(few).startswith("no significant difference (41 questions, p = 0.062): better on 9, worse on 0")
+
+
+def test_an_unclear_difference_whose_interval_excludes_zero_has_its_reason_below_the_table(
+    toy: MemoryIndex, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evaluations = evaluate(QUESTIONS, [SHIPPED, WORKAROUND, THREE_FIXES], toy)
+    shown = EvaluationAnswer(evaluations, warnings_about(evaluations, toy))
+    once = flips(6, 0, 57)
+    many = Paired(**{**vars(once), "p_holm": 2 * once.p, "comparisons": 2})
+    few = Paired(**{**vars(once), "p": 0.0625, "p_holm": 0.0625})
+    shown.compared = [("hits", [many, few])]
+    show(shown)
+    printed = " ".join(capsys.readouterr().out.split())
+    unclear = "Unclear although the interval excludes 0:"
+    for reason in (
+        f"{unclear} {WORKAROUND.name}. The interval is for one comparison alone, and the verdict allows "
+        "for all 2 of them.",
+        f"{unclear} {THREE_FIXES.name}. The test gives p = 0.062, and the verdict needs both.",
+    ):
+        assert reason in printed
+    shown.compared = [("hits", [once, flips(2, 1, 57)])]
+    show(shown)
+    assert unclear not in " ".join(capsys.readouterr().out.split())
 
 
 def test_an_exact_interval_reaches_beyond_one_for_values_that_do() -> None:

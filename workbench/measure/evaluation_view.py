@@ -10,6 +10,7 @@ from workbench.measure.checks import MeasuringWarnings
 from workbench.measure.evaluation import Evaluation, Evaluations
 from workbench.measure.measures import HITS
 from workbench.measure.paired import Paired, paired_with_first
+from workbench.measure.resampling import LEVEL
 from workbench.records import Shown
 from workbench.safe_text import counted
 from workbench.tables import ABSENT, Block, Column, Fold, Part, Table, hanging, numbers
@@ -22,7 +23,10 @@ class EvaluationAnswer(Shown):
     """Evaluations as an answer: the first system's figures, and how each later one differs from it."""
 
     def __init__(
-        self, evaluations: Evaluations, warnings: MeasuringWarnings, measures: Sequence[Any] = (HITS,)
+        self,
+        evaluations: Evaluations,
+        warnings: MeasuringWarnings,
+        measures: Sequence[Any] = (HITS,),
     ) -> None:
         self.evaluations, self.warnings = evaluations, warnings
         self.compared = [(one, paired_with_first(evaluations, one)) for one in measures]
@@ -38,7 +42,8 @@ class EvaluationAnswer(Shown):
         first = Block(self._first(measure), style="bold")
         if not verdicts:
             return [first, self.evaluations.kinds_table()]
-        return [first, Block(self._verdict_text(verdicts), style="bold"), self._table(measure, verdicts)]
+        verdict = Block(self._verdict_text(verdicts), style="bold")
+        return [first, verdict, self._table(measure, verdicts), *self._unclear(verdicts)]
 
     def _first(self, measure: Any) -> str:
         """What the first system reaches, in a sentence."""
@@ -74,6 +79,17 @@ class EvaluationAnswer(Shown):
         heads = [*numbers(str(measure), "nothing\nreturned"), Column("than the\nfirst"), *numbers(unit)]
         return Table("", ["system", *heads], rows)
 
+    def _unclear(self, verdicts: Sequence[Paired]) -> list[Part]:
+        """Why a difference is unclear whose interval excludes 0, a line for each reason."""
+        reasons: dict[str, list[str]] = {}
+        for one, verdict in zip(self.evaluations[1:], verdicts, strict=True):
+            if not verdict.differs and verdict.interval and not _has_zero(verdict.interval):
+                reasons.setdefault(_doubt(verdict), []).append(one.pipeline.name)
+        return [
+            hanging(f"{UNCLEAR.capitalize()} although the interval excludes 0: {', '.join(names)}. {reason}")
+            for reason, names in reasons.items()
+        ]
+
     def _limits(self) -> list[Part]:
         """What the reader has to know beside the figures, a line for each."""
         kinds = dict.fromkeys(one.kind for one in self.warnings)
@@ -99,6 +115,18 @@ def _word(verdict: Paired) -> str:
     if not verdict.differs:
         return UNCLEAR
     return "better" if verdict.difference > 0 else "worse"
+
+
+def _has_zero(interval: tuple[float, float]) -> bool:
+    return interval[0] <= 0 <= interval[1]
+
+
+def _doubt(verdict: Paired) -> str:
+    """Why a difference is unclear whose interval excludes 0."""
+    if verdict.p < LEVEL:
+        number = verdict.comparisons
+        return f"The interval is for one comparison alone, and the verdict allows for all {number} of them."
+    return f"The test gives p = {verdict.p:.2g}, and the verdict needs both."
 
 
 def _value(evaluation: Evaluation, measure: Any) -> str:
