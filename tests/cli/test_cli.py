@@ -246,7 +246,10 @@ def test_evaluate_compares_each_later_system_with_the_first(run: Run, place: Pla
     assert verdict.keys() >= {"wins", "losses", "p", "interval", "sentence"}
     assert verdict["wins"] - verdict["losses"] == second["hits"] - first["hits"]
     assert "no significant difference (3 questions)" in verdict["sentence"]
-    assert verdict["sentence"] in " ".join(run("evaluate", *options, "--details").out.split())
+    detailed = " ".join(run("evaluate", *options, "--details").out.split())
+    assert verdict["sentence"] in detailed
+    assert "With --details: " not in detailed
+    assert "With --details: " in run("evaluate", *options).out
     printed = run("evaluate", *options).out.splitlines()
     assert printed[0].startswith("This index differs from")
     answer = [line for line in printed if line.startswith((f"{SYSTEM} returns", f"{FIXED}: "))]

@@ -244,7 +244,7 @@ def evaluate(
             )
             return
         warned = warnings_about(evaluations, index, compared[0])
-        print_output(EvaluationAnswer(evaluations, warned, compared), details=details)
+        print_output(EvaluationAnswer(evaluations, warned, compared, details), details=details)
         for reliability in believed:
             print_output("")
             print_output(reliability)

@@ -27,8 +27,9 @@ class EvaluationAnswer(Shown):
         evaluations: Evaluations,
         warnings: MeasuringWarnings,
         measures: Sequence[Any] = (HITS,),
+        details: bool = False,
     ) -> None:
-        self.evaluations, self.warnings = evaluations, warnings
+        self.evaluations, self.warnings, self.details = evaluations, warnings, details
         self.compared = [(one, paired_with_first(evaluations, one)) for one in measures]
 
     def view(self) -> list[Part]:
@@ -94,6 +95,8 @@ class EvaluationAnswer(Shown):
         """What the reader has to know beside the figures, a line for each."""
         kinds = dict.fromkeys(one.kind for one in self.warnings)
         parts: list[Part] = [hanging(f"Warnings about these numbers: {'; '.join(kinds)}.")] if kinds else []
+        if self.details:
+            return parts
         return [*parts, "With --details: each warning, MRR, the kinds of questions, and each comparison."]
 
     def _rest(self) -> list[Part]:
