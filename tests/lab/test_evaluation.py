@@ -130,3 +130,35 @@ def test_half_a_character_in_an_id_is_measured_as_any_other() -> None:
     judged = [Judged(["b", "a\ud800"], {"a\ud800"}), Judged(["b"], {"\udfff"})]
     assert values(judged, RR) == [0.5, 0.0]
     assert means(judged, RR) == [0.25]
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("question: tea\n  traget: a.md", "line 4: `traget` is no key here; the nearest is `target`."),
+        (
+            "question: tea\n  colour: red",
+            "line 4: `colour` is no key here; the keys are question, target, kind",
+        ),
+        ("question: tea", "line 3: `target` is missing."),
+        (
+            "question: 2026-03-10\n  target: a.md",
+            'line 3: 2026-03-10 is read as a date, not as text. Put it in quotes: "2026-03-10".',
+        ),
+        ("question: tea\n  target: a.md\n  kind: 3", "line 5: 3 is read as a number, not as text. Put it in"),
+        ("tea", "line 3: an entry of `questions` has keys, such as `question`."),
+        ("question:\n  target: a.md", "line 3: `question`: Input should be a valid string."),
+        (
+            "question: tea\n  target: a.md\ncontrols:\n- milk\n- 12",
+            "line 7: 12 is read as a number, not as text.",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_file_of_questions_is_said_with_its_line(
+    tmp_path: Path, entry: str, said: str
+) -> None:
+    file = tmp_path / "q.yaml"
+    file.write_text(f"questions:\n- {{question: first, target: b.md}}\n- {entry}\n", encoding="utf-8")
+    with pytest.raises(InputError) as raised:
+        load_questions(file)
+    assert raised.value.problem.startswith(f"The question file {file} cannot be used: {said}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
@@ -13,6 +13,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from workbench.errors import InputError, brief
+from workbench.measure.question_errors import problem_of
 from workbench.memory.files import read_input
 from workbench.memory.safe_yaml import RefusedYamlError, load_yaml
 from workbench.retrieval.query import check_length
@@ -121,11 +122,15 @@ def load_questions(path: str | os.PathLike[str]) -> QuestionSet:
     except InputError as error:
         raise InputError(f"The question file {path} cannot be used: {error.problem}", FORM) from None
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"The question file {path} cannot be used: {field}: {first['msg']}.", FORM) from None
+        problem = problem_of(error, text, KEYS)
+        raise InputError(f"The question file {path} cannot be used: {problem}", FORM) from None
 
 
+KEYS: Mapping[str, Collection[str]] = {
+    "": QuestionSet.model_fields,
+    "questions": Question.model_fields,
+    "controls": Control.model_fields,
+}
 FORM = (
     "The format is: questions: [{question: …, target: memory/file.md, kind: natural}], "
     "controls: [{question: …}]."
