@@ -57,6 +57,7 @@ from workbench_plugins.cases.running import (
     run_on,
     run_releases,
     systems_named,
+    with_observations,
 )
 from workbench_plugins.cases.shrink import original_of, shrink_file
 
@@ -118,9 +119,12 @@ def new(
     with where.opened_telling(asked) as opened:
         named = [expected.found, expected.not_found, *(expected.order or ())]
         check_indexed(filter(None, named), opened.paths())
-        case = making.case_of(cleaned, asked, opened, expected, vectors=making.travelling(vectors))
+        ran = making.first_run(cleaned, asked, opened, expected, making.travelling(vectors))
         here = search(cleaned, asked, opened).paths()
+    case = with_observations(ran)
     _save(case.with_changes(known_bug=known_bug, references=reference or []), out, overwrite)
+    if ran.holds:
+        print_error(f"This case records a success: {ran.answers[0].description}.")
     if any(map(is_own, asked.stages)):
         print_error(
             f"{asked.name} has a stage of your own. The case names it and has no code, so it runs only where "

@@ -28,6 +28,7 @@ from workbench.safe_text import counted
 from workbench.systems.catalogue import INDEXINGS
 from workbench_plugins.cases import SUFFIX
 from workbench_plugins.cases.case_index import Numbers, packed
+from workbench_plugins.cases.case_results import CaseRun
 from workbench_plugins.cases.model import (
     Case,
     CaseAnnotations,
@@ -72,9 +73,16 @@ def case_of(
     Raises InputError for an index that does not give its vectors, and for a pipeline with unnamed stages.
     """
     wanted = expected if isinstance(expected, Expected) else Expected(found=file_in_case(expected))
+    return with_observations(first_run(question, pipeline, index, wanted, vectors, title))
+
+
+def first_run(
+    question: str, pipeline: Pipeline, index: Index, wanted: Expected, vectors: Travelling, title: str = ""
+) -> CaseRun:
+    """The run of a new case of one question, from which `case_of` takes what is observed."""
     asked = CaseQuestion(question=question, expect=wanted)
     title = title or f"{pipeline.name}: {question}"[:200]
-    return with_observations(run_case(_case([asked], pipeline, index, vectors, title)))
+    return run_case(_case([asked], pipeline, index, vectors, title))
 
 
 def case_of_questions(

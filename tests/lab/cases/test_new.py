@@ -168,6 +168,18 @@ def test_a_case_whose_notes_have_a_key_is_told_of(run: Run, tmp_path: Path, text
     assert ("1 secret may stand in its notes and questions" in made.err) == warned
 
 
+def test_a_case_whose_expectation_holds_is_said_to_record_a_success(run: Run, tmp_path: Path) -> None:
+    memory = world.write(tmp_path / "memory")
+    place = ["--memory", memory, "--index", tmp_path / "i.sqlite"]
+    assert run("index", memory, *place[2:]).code == 0
+    asked = ("case", "new", "rooibos tea", *place, "--overwrite", "--out", tmp_path / "a.case.yaml")
+    found = run(*asked, "--target", "memory/tea.md")
+    success = "This case records a success: memory/tea.md should be returned, and is number 1."
+    assert (found.code, success in found.err) == (0, True)
+    unwanted = run(*asked, "--not-found", "memory/tea.md")
+    assert (unwanted.code, "success" in unwanted.err) == (0, False)
+
+
 def test_a_search_needs_its_target_to_become_a_case(run: Run, tmp_path: Path) -> None:
     for more in (("--case", tmp_path / "a.case.yaml"), ("--target", "memory/a.md")):
         outcome = run("search", "tea", *more)
