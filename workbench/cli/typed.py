@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -99,7 +100,21 @@ class MeantParser:
     def parse_args(self, args: list[str]) -> tuple[dict[str, Any], list[str], list[Any]]:
         """The values by name, the words that have no meaning, and the parameters in order."""
         values, words, order = self.parser.parse_args(args=with_arguments(self.command, args))
+        check_given_once(order)
         return (*_with_words(self.command, dict(values), list(words)), order)
+
+
+def check_given_once(order: Sequence[Any]) -> None:
+    """Raises InputError for an option that takes one value and was given several: only one would count.
+
+    `order` are the parameters as they were typed, one for each time.
+    """
+    for one, count in Counter(order).items():
+        if count > 1 and one.param_type_name == "option" and not (one.multiple or one.is_flag):
+            raise InputError(
+                f"{one.opts[0]} takes one value, and was given {count} times.",
+                "Give it once, and run the command again for each other value.",
+            )
 
 
 def _with_words(command: Any, values: dict[str, Any], words: list[str]) -> tuple[dict[str, Any], list[str]]:
