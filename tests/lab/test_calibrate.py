@@ -38,7 +38,7 @@ from workbench_plugins.calibrate.calibration_file import (
     save,
 )
 from workbench_plugins.calibrate.floors import Floored, _above, levels, with_floor
-from workbench_plugins.calibrate.promise import Promise, allowed, check_enough, fewest, upper
+from workbench_plugins.calibrate.promise import Promise, allowed, bound_text, check_enough, fewest, upper
 from workbench_plugins.calibrate.synthetic_negatives import Exchange, MadeLabels, Without, exchanged, left_out
 from workbench_plugins.cases.running import system_of_case
 from workbench_plugins.rerank import with_reranker
@@ -83,6 +83,8 @@ def test_the_bound_is_kept_as_often_as_it_says() -> None:
 def test_labels_promise_what_the_binomial_distribution_says() -> None:
     assert (fewest(0.2, 0.9), allowed(11, 0.2, 0.9), allowed(10, 0.2, 0.9)) == (11, 0, -1)
     assert upper(0, 11, 0.9) < 0.2 < upper(0, 10, 0.9)
+    # 18.05 % and 25.01 %: rounded down, they would promise too much.
+    assert [bound_text(upper(*some, 0.9)) for some in ((6, 56), (0, 8))] == ["18.1%", "25.1%"]
     with pytest.raises(InputError, match=r"5 labels cannot promise 20%(.|\n)*at least 11 labels"):
         check_enough(5, 0.2, 0.9)
 
@@ -94,6 +96,9 @@ def test_the_threshold_makes_as_many_mistakes_as_it_says(name: str, on: str, toy
     assert len(answered) <= found.mistakes <= allowed(len(SILENT), 0.2, 0.9)
     assert found.bound <= 0.2
     assert "at most 20%" in str(found)
+    rounded_up = f"the rate is at most {bound_text(found.bound)} (Clopper"
+    assert rounded_up in str(found)
+    assert rounded_up in str(found.view()[1])
     hits = [path in search(text, found.pipeline, toy).paths() for text, path in ANSWERED.items()]
     assert found.hits.hits == sum(hits)
 

@@ -24,7 +24,7 @@ from workbench.retrieval.query import unicode_words
 from workbench.retrieval.settings import with_settings
 from workbench.tables import Block, Fold, Part, Table, numbers
 from workbench_plugins.calibrate.floors import Floored, Values, levels
-from workbench_plugins.calibrate.promise import Promise, allowed, check_enough, fewest, upper
+from workbench_plugins.calibrate.promise import Promise, allowed, bound_text, check_enough, fewest, upper
 from workbench_plugins.calibrate.synthetic_negatives import MadeLabels
 from workbench_plugins.rerank import Rerank
 
@@ -152,7 +152,7 @@ class Calibrated(Shown):
         return (
             f"With {self.promise.confidence:.0%} confidence, at most {self.promise.accept:.0%} of the "
             f"questions {where} {what}, if they are drawn as your {self.labels} labels{kind} were. Of these, "
-            f"{self.mistakes} {verb}{self.counted_at}, so the rate is at most {self.bound:.1%} (Clopper and "
+            f"{self.mistakes} {verb}{self.counted_at}, so the rate is at most {bound_text(self.bound)} (Clopper and "
             "Pearson)."
         )
 
@@ -189,7 +189,7 @@ class Calibrated(Shown):
             Block(self.headline, style="bold"),
             f"It holds for questions drawn as your {labels} were: {self.mistakes} of them "
             f"{'is a mistake' if self.mistakes == 1 else 'are mistakes'}{self.counted_at}, so the rate is at "
-            f"most {self.bound:.1%} (Clopper and Pearson).",
+            f"most {bound_text(self.bound)} (Clopper and Pearson).",
             f"Now {_values(self.own)}. Hits: {self.before.hits} → {self.hits.hits} of {self.hits.n}"
             + (f" ({self.change})." if self.change is not None else "."),
         ]

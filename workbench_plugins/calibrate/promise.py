@@ -54,6 +54,15 @@ def upper(mistakes: int, labels: int, confidence: float) -> float:
     return 1.0 if mistakes >= labels else float(bdtri(mistakes, labels, 1 - confidence))
 
 
+def bound_text(rate: float) -> str:
+    """An upper bound in percent, rounded up: rounded down it would promise more than the labels do.
+
+    >>> bound_text(0.1805), bound_text(0.2501), bound_text(0.181), bound_text(1.0)
+    ('18.1%', '25.1%', '18.1%', '100.0%')
+    """
+    return f"{math.ceil(1000 * rate - 1e-9) / 10:.1f}%"
+
+
 def allowed(labels: int, accept: float, confidence: float) -> int:
     """The most mistakes among the labels with which the rate can be promised; -1 if even none is too many.
 
