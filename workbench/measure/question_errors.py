@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import yaml
 from pydantic import ValidationError
@@ -28,7 +28,8 @@ def problem_of(error: ValidationError, text: str, keys: Mapping[str, Collection[
         one for one in found if one["type"] == "extra_forbidden" and one["loc"][:-1] == first["loc"][:-1]
     )
     cause = next(beside, first)
-    node = _node(yaml.compose(text, LOADER), cause["loc"])
+    root = cast("yaml.Node", yaml.compose(text, LOADER))  # a text without values would have had no keys
+    node = _node(root, cause["loc"])
     return f"line {node.start_mark.line + 1}: {_said(cause, node, keys)}"
 
 
