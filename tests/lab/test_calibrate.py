@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from tests.commands import Run
 from tests.conftest import SAMPLE
 from tests.told import Body, Told, failing, saying, server
+from workbench.cli.app import SystemOptions
 from workbench.errors import InputError
 from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import Control, Question, QuestionSet
@@ -29,7 +30,7 @@ from workbench.retrieval.settings import with_settings
 from workbench.systems.catalogue import system
 from workbench.systems.languages import with_keys_of_any_language
 from workbench.terminal import text_of
-from workbench_plugins.calibrate.calibrated import Calibrated, calibrated
+from workbench_plugins.calibrate.calibrated import Calibrated, Labelled, calibrated, not_kept
 from workbench_plugins.calibrate.calibration_file import (
     MadeFor,
     calibrated_by,
@@ -185,6 +186,29 @@ def test_a_threshold_has_the_fewest_digits_that_part_two_scores(value: float, ga
     for fewer in range(fewest_digits, min(digits, 16)):
         near = math.floor(Fraction(value) * 10**fewer)
         assert not [one for one in range(near, near + 3) if value < one / 10**fewer <= most]
+
+
+def test_a_stage_that_undoes_the_floor_is_named_and_without_it_the_promise_is_kept(toy: MemoryIndex) -> None:
+    name = "openclaw-2026.9.6"
+    with pytest.raises(InputError) as raised:
+        made(toy, name)
+    assert re.fullmatch(
+        rf"{name} makes (\d+) mistakes with {len(SILENT)} labels even at the strictest threshold. "
+        r"In \1 of them the stage `rescue` brings back what the floor has dropped\.",
+        raised.value.problem,
+    )
+    assert "--set rescue=none" in raised.value.remedy
+    without = SystemOptions(settings=["rescue=none"]).pipeline(name)
+    (evaluation,) = evaluate(labels(SILENT), [without], toy)
+    assert calibrated(without, evaluation, toy, Promise(0.2)).bound <= 0.2
+
+
+def test_without_such_a_stage_the_other_scores_are_named(toy: MemoryIndex) -> None:
+    floored = Floored(with_floor(system(VECTORS)), toy)
+    silent = [Labelled(search(one, floored.pipeline, toy), None) for one in SILENT]
+    refused = not_kept(floored, silent, (-1.0,))  # a floor that lets everything pass
+    assert refused.problem == f"{VECTORS} makes 12 mistakes with 12 labels even at the strictest threshold."
+    assert refused.remedy.endswith("calibrate another score with --on: vector_score, score, evidence.")
 
 
 def test_a_score_that_is_always_the_same_is_refused(toy: MemoryIndex) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,11 +20,13 @@ from workbench.measure.paired import Paired, paired_values
 from workbench.measure.resampling import LEVEL
 from workbench.records import Shown, Trace
 from workbench.retrieval.cutoff import AddedFloor
+from workbench.retrieval.explain import StageOutcome, decisions
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import unicode_words
 from workbench.retrieval.settings import with_settings
+from workbench.safe_text import counted
 from workbench.tables import Block, Fold, Part, Table, numbers
-from workbench_plugins.calibrate.floors import Floored, Values, levels
+from workbench_plugins.calibrate.floors import Floored, Values, levels, scores_of
 from workbench_plugins.calibrate.promise import Promise, allowed, bound_text, check_enough, fewest, upper
 from workbench_plugins.calibrate.synthetic_negatives import MadeLabels
 from workbench_plugins.rerank import Rerank
@@ -403,19 +406,48 @@ def walked(
     most = {rate: allowed(len(labels), rate, confidence) for rate in rates}
     found: dict[float, tuple[Values, int]] = {}
     left = list(labels)
+    strictest: Values | None = None
     for values in levels(floored, [one.trace for one in labels], [one.trace for one in answered]):
+        strictest = strictest or values
         # A mistake at a stricter threshold stays one: so a looser threshold never looks better.
         left = [one for one in left if not _wrong(floored.paths(one.trace, values), one.target)]
         mistakes = len(labels) - len(left)
         found |= {rate: (values, mistakes) for rate, allows in most.items() if mistakes <= allows}
         if mistakes > max(most.values()):
             break
-    if rates[0] not in found:
-        raise InputError(
-            f"{floored.pipeline.name} makes {mistakes} mistakes at every threshold.",
-            "Accept more mistakes, or calibrate another score with --on.",
-        )
+    if rates[0] not in found and strictest is not None:
+        raise not_kept(floored, labels, strictest)
     return found
+
+
+def not_kept(floored: Floored, labels: Sequence[Labelled], strictest: Values) -> InputError:
+    """The error where the strictest thresholds make too many mistakes, with the stage that undoes them."""
+    traces = [(floored.trace(one.trace, strictest), one.target) for one in labels]
+    wrong = [trace for trace, target in traces if _wrong(trace.paths(), target)]
+    problem = (
+        f"{floored.pipeline.name} makes {counted(len(wrong), 'mistake')} with "
+        f"{counted(len(labels), 'label')} even at the strictest threshold."
+    )
+    undoing = Counter(stage for trace in wrong for stage in _bringing_back(trace))
+    if not undoing:
+        scores = ", ".join(scores_of(floored.pipeline))
+        return InputError(problem, f"Accept more mistakes, or calibrate another score with --on: {scores}.")
+    ((slot, count),) = undoing.most_common(1)
+    return InputError(
+        f"{problem} In {count} of them the stage `{slot}` brings back what the floor has dropped.",
+        f"Calibrate without that stage, --set {slot}=none, or accept more mistakes.",
+    )
+
+
+def _bringing_back(trace: Trace) -> set[str]:
+    """The slots of the stages that brought a result back after the floor had dropped it."""
+    rows = [trace.chunks.index(one.chunk) for one in trace.results]
+    return {
+        one.stage.slot
+        for row in rows
+        for one in decisions(trace, row)
+        if one.outcome is StageOutcome.BROUGHT_BACK
+    }
 
 
 def _wrong(paths: Sequence[str], target: str | None) -> bool:

@@ -35,13 +35,15 @@ def with_floor(pipeline: Pipeline, on: str = "") -> Pipeline:
     own = next((one for one in pipeline.stages if isinstance(one, Floor)), None)
     if not on:
         return pipeline if own is not None else pipeline.asking(min_score=-np.inf)
-    columns = [one.output for one in pipeline.stages if isinstance(one, ColumnStage)]
-    if on not in (EVIDENCE, *columns):
-        raise InputError(
-            f"{pipeline.name} has no score {on!r}.", f"It has {', '.join([*columns, EVIDENCE])}."
-        )
+    if on not in scores_of(pipeline):
+        raise InputError(f"{pipeline.name} has no score {on!r}.", f"It has {', '.join(scores_of(pipeline))}.")
     stage = EvidenceFloor() if on == EVIDENCE else MinScore(-np.inf, on)
     return pipeline.with_stage(stage) if own is not None else pipeline.with_new_stage(stage, before="limit")
+
+
+def scores_of(pipeline: Pipeline) -> list[str]:
+    """The scores that a floor of the pipeline can be on."""
+    return [*(one.output for one in pipeline.stages if isinstance(one, ColumnStage)), EVIDENCE]
 
 
 @dataclass(frozen=True)
@@ -78,10 +80,14 @@ class Floored:
 
     def paths(self, trace: Trace, values: Values) -> list[str]:
         """The files that the system returns for the question of a trace, with these thresholds."""
+        return self.trace(trace, values).paths()
+
+    def trace(self, trace: Trace, values: Values) -> Trace:
+        """The search for the question of a trace, with these thresholds."""
         pipeline = self.at(values)
         context = Running(self.index.laid_out(pipeline.layout), trace.question, pipeline.limit)
         again = replace(before(trace, self._stage_index), stages=pipeline.stages)
-        return run(again, context, self._stage_index).paths()
+        return run(again, context, self._stage_index)
 
     @cached_property
     def _stage_index(self) -> int:
