@@ -155,8 +155,8 @@ class Calibrated(Shown):
         return (
             f"With {self.promise.confidence:.0%} confidence, at most {self.promise.accept:.0%} of the "
             f"questions {where} {what}, if they are drawn as your {self.labels} labels{kind} were. Of these, "
-            f"{self.mistakes} {verb}{self.counted_at}, so the rate is at most {bound_text(self.bound)} (Clopper and "
-            "Pearson)."
+            f"{self.mistakes} {verb}{self.counted_at}, so the rate is at most {bound_text(self.bound)} "
+            "(Clopper and Pearson)."
         )
 
     @property
