@@ -65,6 +65,18 @@ def test_the_p_of_a_mean_counts_all_signs_of_few_changes() -> None:
     assert paired_values(zeros, np.array([0.1, 0, 0, 0, 0])).p == 1
 
 
+def test_large_changes_count_as_equal_despite_rounding() -> None:
+    """The sums of 5 large changes differ in their last digits from sum to sum, and p is never below 2 / 2^5."""
+    changes = [
+        -5209711.987794979,
+        -3235833.835486586,
+        -6646993.730480692,
+        -1850417.3558091691,
+        -3232502.2807571865,
+    ]
+    assert paired_values(np.zeros(5), np.array(changes), "m").p == 2 / 2**5
+
+
 def test_the_interval_of_a_mean_is_the_middle_of_what_resampling_gives() -> None:
     # Two questions, drawn with replacement: the mean is 0.2, 0.5 or 0.8, the ends in a quarter of draws each.
     found = paired_values(np.array([0.1, 0.1]), np.array([0.3, 0.9]), "RR")
@@ -347,7 +359,14 @@ def test_what_is_no_measure_is_refused(toy: MemoryIndex) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after"), [([], []), ([1.0], [1.0, 0.0]), ([float("nan")], [1.0]), ([[1.0]], [[0.0]])]
+    ("before", "after"),
+    [
+        ([], []),
+        ([1.0], [1.0, 0.0]),
+        ([float("nan")], [1.0]),
+        ([0.0, 0.0], [1.0, float("inf")]),
+        ([[1.0]], [[0.0]]),
+    ],
 )
 def test_what_is_not_a_pair_of_lists_is_refused(before: Any, after: Any) -> None:
     with pytest.raises(InputError):

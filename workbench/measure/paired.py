@@ -171,7 +171,7 @@ def paired_values(
     interval inverts this test for up to EXACT_UNITS units; for more it is a percentile bootstrap over the
     units (Efron, 1979). For values of 0 and 1 without `units`, and where nothing changed, it is the adjusted
     one of Bonett and Price (2012). Raises InputError for different
-    or zero numbers of values, and for values that are NaN.
+    or zero numbers of values, and for values that are not finite.
     """
     before, after = np.asarray(before, float), np.asarray(after, float)
     if before.shape != after.shape or before.ndim != 1 or not before.size:
@@ -180,8 +180,10 @@ def paired_values(
             "Give one value per question in both lists, in the same order.",
         )
     changes = after - before
-    if np.isnan(changes).any():
-        raise InputError(f"Some values of {measure} are NaN.", "Leave these questions out of both lists.")
+    if not np.isfinite(changes).all():
+        raise InputError(
+            f"Some values of {measure} are NaN or infinite.", "Leave these questions out of both lists."
+        )
     wins, losses = int((changes > 0).sum()), int((changes < 0).sum())
     counted = bool(np.isin(before, (0, 1)).all() and np.isin(after, (0, 1)).all())
     sums, sizes = by_unit(changes, units)

@@ -23,6 +23,7 @@ EXACT_UNITS = 13
 RESAMPLES = 9999
 SEED = 0
 ROUNDING = 1e-12
+"""Sums that differ by no more than this share of all that they add up are equal but for rounding."""
 _NUMBERS_AT_ONCE = 10**6
 
 
@@ -44,9 +45,10 @@ def sign_flip_p(sums: Floats) -> float:
     """If the two pipelines are equally good, the change of each unit has either sign equally often."""
     changed = sums[np.abs(sums) > ROUNDING]
     sizes = np.abs(changed)
-    if not changed.size or sizes.max() - sizes.min() <= ROUNDING:  # only the number of signs matters
+    rounding = ROUNDING * float(sizes.sum())
+    if not changed.size or sizes.max() - sizes.min() <= rounding:  # only the number of signs matters
         return _sign_p(int((changed > 0).sum()), int((changed < 0).sum()))
-    return float((np.abs(_signs(changed.size) @ changed) >= abs(changed.sum()) - ROUNDING).mean())
+    return float((np.abs(_signs(changed.size) @ changed) >= abs(changed.sum()) - rounding).mean())
 
 
 def _sign_p(wins: int, losses: int) -> float:
@@ -98,7 +100,8 @@ def _inverted_interval(sums: Floats, sizes: Floats) -> tuple[float, float]:
 
     def ruled_out(change: float) -> bool:
         rest = abs(sums.sum() - change * sizes.sum())
-        return float((np.abs(of_sums - change * of_sizes) >= rest - ROUNDING).mean()) < LEVEL
+        rounding = ROUNDING * float(np.abs(sums).sum() + abs(change) * sizes.sum())
+        return float((np.abs(of_sums - change * of_sizes) >= rest - rounding).mean()) < LEVEL
 
     def end(least: float) -> float:
         inside, outside = mean, least
