@@ -66,7 +66,7 @@ def test_the_p_of_a_mean_counts_all_signs_of_few_changes() -> None:
 
 
 def test_large_changes_count_as_equal_despite_rounding() -> None:
-    """The sums of 5 large changes differ in their last digits from sum to sum, and p is never below 2 / 2^5."""
+    """Sums of large changes differ in their last digits; of 5 changes p is never below 2 / 2^5."""
     changes = [
         -5209711.987794979,
         -3235833.835486586,
@@ -77,11 +77,25 @@ def test_large_changes_count_as_equal_despite_rounding() -> None:
     assert paired_values(np.zeros(5), np.array(changes), "m").p == 2 / 2**5
 
 
-def test_the_interval_of_a_mean_is_the_middle_of_what_resampling_gives() -> None:
-    # Two questions, drawn with replacement: the mean is 0.2, 0.5 or 0.8, the ends in a quarter of draws each.
-    found = paired_values(np.array([0.1, 0.1]), np.array([0.3, 0.9]), "RR")
-    assert found.interval == pytest.approx((0.2, 0.8))
-    assert (found.wins, found.losses, found.difference) == (2, 0, pytest.approx(0.5))
+def test_the_interval_of_a_mean_of_few_questions_is_what_the_test_does_not_rule_out() -> None:
+    """Five units rule out no mean change, since the smallest p is 2 / 2^5, with or without their names."""
+    after = np.array([0.2, 0.5, 0.3, 0.1, 0.4])
+    for few in (after[:2], after):
+        found = paired_values(np.zeros(few.size), few, "RR")
+        assert found.interval == (-1, 1)
+        assert (found.wins, found.losses, found.difference) == (few.size, 0, pytest.approx(few.mean()))
+        assert paired_values(np.zeros(few.size), few, "RR", range(few.size)) == found
+    # Six rule out what makes all six changes one-sided: the smallest is 0.1, the largest 0.6.
+    six = paired_values(np.zeros(6), np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6]), "RR")
+    assert six.interval == pytest.approx((0.1, 0.6), abs=1e-6)
+
+
+def test_the_interval_of_a_mean_of_many_questions_is_the_middle_of_what_resampling_gives() -> None:
+    # The number of the 14 questions drawn that changed by 1 has a binomial distribution with p = 1/2.
+    found = paired_values(np.zeros(14), np.array([0.5, 1.5] * 7), "RR")
+    below = np.cumsum([comb(14, k) for k in range(15)]) / 2**14
+    low, high = (int(np.argmax(below >= share)) for share in (0.025, 0.975))
+    assert found.interval == pytest.approx((0.5 + low / 14, 0.5 + high / 14))
 
 
 def test_holm_multiplies_the_smallest_by_their_number_and_never_decreases() -> None:

@@ -23,9 +23,10 @@ class Paired(Shown):
 
     The questions are about so many `units`, which are what is resampled; `unit` is the word for one, such as
     a file. `wins` and `losses` count the questions with a larger and a smaller value after the change.
-    `difference` is the mean change, and `interval` its 95 % confidence interval, or None where every question
-    changed by the same amount. `p` is two-sided. `p_holm` is `p` after Holm's correction for `comparisons`
-    comparisons, and equals `p` for a single one. With `counted`, each value is 0 or 1.
+    `difference` is the mean change, and `interval` its 95 % confidence interval. It may be None where all
+    units have the same mean change, since resampling then shows no spread. `p` is two-sided. `p_holm` is `p`
+    after Holm's correction for `comparisons` comparisons, and equals `p` for a single one. With `counted`,
+    each value is 0 or 1.
     """
 
     measure: str
@@ -167,11 +168,18 @@ def paired_values(
     `units` names what each question is about, such as its file: questions about one file resemble each other,
     so whole files are resampled. `unit` is the word for one. Without `units` each question is a unit of its
     own. `p` is that of a permutation test of the signs of the units' changes (Fisher, 1935), exact for up to
-    EXACT_UNITS units that changed, and always where all changed equally, as in McNemar's test (1947). The
-    interval inverts this test for up to EXACT_UNITS units; for more it is a percentile bootstrap over the
-    units (Efron, 1979). For values of 0 and 1 without `units`, and where nothing changed, it is the adjusted
-    one of Bonett and Price (2012). Raises InputError for different
-    or zero numbers of values, and for values that are not finite.
+    EXACT_UNITS units that changed, and always where all changed equally, as in McNemar's test (1947).
+
+    The interval is the first of these that applies:
+
+    1. For values of 0 and 1, if each unit has one question or the changes of each unit add up to 0, it is
+       the adjusted interval of Bonett and Price (2012).
+    2. For up to EXACT_UNITS units of which one changed, it inverts the permutation test. There is none where
+       each unit has one question and all changed by the same amount.
+    3. For more units it is a percentile bootstrap over the units (Efron, 1979). There is none where all units
+       have the same mean change.
+
+    Raises InputError for different or zero numbers of values, and for values that are not finite.
     """
     before, after = np.asarray(before, float), np.asarray(after, float)
     if before.shape != after.shape or before.ndim != 1 or not before.size:

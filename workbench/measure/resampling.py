@@ -69,15 +69,15 @@ def _signs(count: int) -> Floats:
 def interval_of(
     sums: Floats, sizes: Floats, wins: int, losses: int, counted: bool
 ) -> tuple[float, float] | None:
-    """The 95 % confidence interval of the mean change; None where resampling can show no spread."""
-    single = bool((sizes == 1).all())
+    """The 95 % confidence interval of the mean change, as `paired_values` says; None without any spread."""
+    single, even = bool((sizes == 1).all()), bool(np.ptp(sums / sizes) == 0)
     if single and counted:
         return _adjusted_interval(wins, losses, sums.size)
     if counted and not sums.any():  # nothing changed in so many units, which does not prove that nothing can
         return _adjusted_interval(0, 0, sums.size)
-    if not single and sums.size <= EXACT_UNITS and sums.any():
+    if sums.size <= EXACT_UNITS and sums.any() and not (single and even):
         return _inverted_interval(sums, sizes)
-    if np.ptp(sums / sizes) == 0:
+    if even:
         return None
     return _bootstrap_interval(sums, sizes)
 
@@ -93,7 +93,10 @@ def _adjusted_interval(wins: int, losses: int, n: int) -> tuple[float, float]:
 
 
 def _inverted_interval(sums: Floats, sizes: Floats) -> tuple[float, float]:
-    """The mean changes that the sign flip test does not rule out; at most -1 to 1 for few units."""
+    """The mean changes that the sign flip test does not rule out.
+
+    Fewer than 6 units rule out nothing. The interval then goes from -1 to 1, or as far as a unit has changed.
+    """
     signs = _signs(sums.size)
     of_sums, of_sizes = signs @ sums, signs @ sizes
     mean = float(sums.sum() / sizes.sum())
