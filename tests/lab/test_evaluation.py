@@ -71,6 +71,12 @@ def test_a_file_passes_with_three_hits(toy: MemoryIndex) -> None:
     assert evaluate(QuestionSet(questions=asked[1:]), [WORKAROUND], toy)[0].files_passing == 0
 
 
+def test_an_interval_has_its_share_inside() -> None:
+    shares = [Share(hits, n) for n in range(1, 200) for hits in range(n + 1)]
+    assert [one for one in shares if not one.interval[0] <= one.rate <= one.interval[1]] == []
+    assert Share(7, 7).interval[1] == 1
+
+
 def test_the_interval_is_wilson_s() -> None:
     # Newcombe (1998), table I: 15 of 148.
     low, high = Share(15, 148).interval

@@ -136,7 +136,9 @@ def wilson_interval(hits: float, n: float) -> tuple[float, float]:
         return 0.0, 1.0
     z, rate = NormalDist().inv_cdf(1 - LEVEL / 2), hits / n
     middle, spread = rate + z * z / (2 * n), z * (rate * (1 - rate) / n + z * z / (4 * n * n)) ** 0.5
-    return max(0.0, (middle - spread) / (1 + z * z / n)), min(1.0, (middle + spread) / (1 + z * z / n))
+    low, high = (middle - spread) / (1 + z * z / n), (middle + spread) / (1 + z * z / n)
+    # By rounding, the end for a share of 0 or 1 could be on the wrong side of it.
+    return max(0.0, min(rate, low)), min(1.0, max(rate, high))
 
 
 def rate_interval(values: Floats, units: Sequence[Hashable]) -> tuple[float, float]:
