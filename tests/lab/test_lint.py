@@ -25,6 +25,7 @@ from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
 from workbench_plugins.diagnose.unread_scripts import dead_for, probes, unknown_to
+from workbench_plugins.engines.presets import ENGINES, engine_pipeline, fuse
 
 
 @pytest.mark.parametrize("pipeline", [SHIPPED, THREE_FIXES], ids=lambda p: p.name)
@@ -51,6 +52,14 @@ def test_no_search_reaches_further_than_the_reach(
                 continue
             absent = np.isnan(columns.get(f"{other}_rank", np.full(len(one.trace.chunks), np.nan)))
             assert not np.any(columns["score"][absent] > bound.score + 1e-12)
+
+
+def test_a_scale_that_skips_cosines_below_zero_reaches_what_near_hits_give_it() -> None:
+    """The log-odds of txtai count a cosine in deviations of those above 0: 20 / √19 for one of 20 hits."""
+    found = reach(engine_pipeline(ENGINES["txtai-log-odds"]), "vector")
+    assert found is not None
+    scores = {"a": 0.9, **{f"b{number}": 0.1 for number in range(19)}}
+    assert found.score >= fuse(ENGINES["txtai-log-odds"].fusion, scores, {})[0].score > 0.9
 
 
 def test_a_floor_asks_for_a_cosine_or_for_none_or_is_met_by_none() -> None:

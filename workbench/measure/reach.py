@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -37,8 +39,9 @@ def reach(pipeline: Pipeline, leg: str) -> Reach | None:
     """The reach of a leg, computed by the pipeline's own stages on a perfect candidate.
 
     Perfect means first in its leg, with the best raw number, and absent from the other legs: alone, or above
-    as many of the worst hits as the leg may bring, since some scales depend on the other hits. None if the
-    pipeline does not ask that leg, and if its score needs more than numbers, such as the candidate's text.
+    as many equal hits as the leg may bring, since some scales depend on the other hits. These are the worst
+    hits, or better ones, whichever gives the higher score. None if the pipeline does not ask that leg, and if
+    its score needs more than numbers, such as the candidate's text.
     """
     asked = [one for one in legs_of(pipeline.stages) if one.name == leg]
     if not asked:
@@ -51,7 +54,7 @@ def reach(pipeline: Pipeline, leg: str) -> Reach | None:
     column = _compared(pipeline)
     if any(column not in trace.columns for trace in found):
         return None
-    best = max(found, key=lambda trace: np.nan_to_num(trace.columns[column][0], nan=-np.inf))
+    best = reduce(lambda one, other: _higher(one, other, column), found)
     writers = [one for one in pipeline.stages if isinstance(one, ColumnStage) and column in one.writes()]
     if not writers:  # a leg's own number has no formula
         return None
@@ -60,18 +63,34 @@ def reach(pipeline: Pipeline, leg: str) -> Reach | None:
     return Reach(leg, float(best.columns[column][0]), pipeline.floor, formula)
 
 
+def _higher(one: Trace, other: Trace, column: str) -> Trace:
+    """The trace whose perfect candidate scores higher; the first one if the scores are equal or absent."""
+    first, second = (np.nan_to_num(trace.columns[column][0], nan=-np.inf) for trace in (one, other))
+    return other if second > first and not math.isclose(first, second, rel_tol=ROUNDING) else one
+
+
 def reaches(pipeline: Pipeline) -> dict[str, Reach | None]:
     """The reach of each leg that the pipeline asks; None where its score needs more than numbers."""
     names = sorted((leg.name for leg in legs_of(pipeline.stages)), key=lambda name: name != "vector")
     return {name: reach(pipeline, name) for name in names}
 
 
+NEARER = (0.4999, 0.001)
+"""How far other hits than the worst are from the perfect one, as shares of the way from it to the worst.
+
+A scale may skip cosines that are not above 0, and 0 is half of the way. So the larger share is less.
+"""
+ROUNDING = 1e-9
+"""A score that is larger by no more than this share is the same but for rounding."""
+
+
 class Trial(NamedTuple):
-    """A candidate of one leg alone: its raw number, and how many of the worst hits rank below it."""
+    """A candidate of one leg alone: its raw number, and how many hits rank below it, with their number."""
 
     leg: LegStage
     raw: float
     others: int = 0
+    other_raw: float = math.nan
 
 
 class NotAssumedError(InputError):
@@ -104,7 +123,16 @@ def _trials(pipeline: Pipeline, leg: LegStage) -> list[Trial]:
     raw = f"{leg.name}_raw"
     stages = [stage for stage in pipeline.stages if isinstance(stage, ColumnStage)]
     best = [stage.best[raw] for stage in stages if raw in stage.best]
-    return [Trial(leg, number, others) for number in best or leg.best_raw for others in company]
+    worst = [
+        Trial(leg, number, others, leg.worst_raw) for number in best or leg.best_raw for others in company
+    ]
+    nearer = [
+        one._replace(other_raw=one.raw + share * (leg.worst_raw - one.raw))
+        for one in worst
+        if one.others
+        for share in NEARER
+    ]
+    return [*worst, *nearer]
 
 
 def _compared(pipeline: Pipeline) -> str:
@@ -130,7 +158,7 @@ def _before_scores(pipeline: Pipeline, trial: Trial) -> Trace:
     size = 1 + trial.others
     absent = np.full(size, np.nan)
     columns = {column: absent for leg in legs_of(pipeline.stages) for column in leg.writes()}
-    raw = np.array([trial.raw, *[trial.leg.worst_raw] * trial.others])
+    raw = np.array([trial.raw, *[trial.other_raw] * trial.others])
     name, larger_is_better = trial.leg.name, trial.raw > trial.leg.worst_raw
     columns |= {
         f"{name}_raw": raw,
