@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
+from workbench.contracts import Context
+from workbench.measure.blame import Edit, edited
 from workbench.measure.evaluation import evaluate
 from workbench.measure.missed import Survival, SurvivalStep, survival, survivals
 from workbench.measure.questions import Question, QuestionSet
 from workbench.memory.index import MemoryIndex
+from workbench.records import DropKind, Threshold, Trace
+from workbench.retrieval.columns import PlainStage
+from workbench.retrieval.cutoff import Limit, dropped
 from workbench.retrieval.pipeline import Pipeline
-from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED, WORKAROUND
 from workbench_plugins.openclaw.releases import FEBRUARY_27
 
@@ -42,14 +48,40 @@ def test_a_target_comes_as_far_as_its_best_chunk(
     assert one.reached is reached
 
 
-def test_a_floor_behind_the_limit_loses_what_was_within_it(
-    sample: MemoryIndex, questions: QuestionSet
-) -> None:
-    [evaluation] = evaluate(questions, [SYSTEMS["am-dead-keyword"]], sample)
-    found = survival(evaluation, sample)
-    assert found.count(SurvivalStep.WITHIN_LIMIT) - found.count(SurvivalStep.RETURNED) == len(
-        found.lost(SurvivalStep.RETURNED)
-    )
+def test_what_a_floor_behind_the_limit_drops_is_not_past_the_floor(toy: MemoryIndex) -> None:
+    floor = [Edit("floor", None), Edit("floor", SHIPPED["floor"])]
+    for pipeline in (SHIPPED, edited(SHIPPED, floor)):
+        [one] = of(pipeline, "rooibos", "memory/server.md", toy).survivors
+        assert one.reached is SurvivalStep.IN_POOL
+
+
+@dataclass(frozen=True)
+class NoTea(PlainStage, slot="no_tea"):
+    """Drops every candidate."""
+
+    description = "a filter that drops every candidate"
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        tea = Threshold("tea", np.zeros(trace.rows.size), 1)
+        return dropped(trace, self, DropKind.FILTER, tea)
+
+
+@dataclass(frozen=True)
+class Shorter(Limit, slot="shorter"):
+    """Another limit."""
+
+
+def test_what_a_filter_behind_the_limit_drops_was_within_it(toy: MemoryIndex) -> None:
+    filtered = replace(SHIPPED, stages=(*SHIPPED.stages, NoTea()))
+    [one] = of(filtered, "rooibos tea cup", "memory/tea.md", toy).survivors
+    assert one.reached is SurvivalStep.WITHIN_LIMIT
+
+
+def test_a_limit_in_another_slot_is_a_limit(toy: MemoryIndex) -> None:
+    """Only the kind of the cut decides, not the name of the slot."""
+    elsewhere = replace(TWO, stages=(*TWO.stages, Shorter(0)))
+    [one] = of(elsewhere, "rooibos tea cup", "memory/tea.md", toy).survivors
+    assert one.reached is SurvivalStep.PAST_FLOOR
 
 
 def test_the_rescued_are_counted(toy: MemoryIndex) -> None:

@@ -20,7 +20,7 @@ from workbench.measure.measures import HITS
 from workbench.measure.paired import paired_with_first
 from workbench.measure.questions import Question
 from workbench.measure.thresholds import compared
-from workbench.records import KEPT, Fate, Tabular, Trace
+from workbench.records import KEPT, DropKind, Fate, Tabular, Trace
 from workbench.retrieval.explain import explain
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline
@@ -145,6 +145,9 @@ OUTSIDE_POOL = {
 }
 
 
+FLOORS = {DropKind.FLOOR, DropKind.LEG_FLOOR}
+
+
 @dataclass(frozen=True)
 class Survivor:
     """A question, and the last step that a chunk of its target survived.
@@ -241,13 +244,15 @@ def _survivor(asked: AskedQuestion, pipeline: Pipeline, index: Index) -> Survivo
 
 
 def _reached(trace: Trace, dropped: int) -> SurvivalStep:
-    """The last step that a candidate survived, from the stage that dropped it."""
+    """The last step that a candidate survived, from the kind of the cut that dropped it."""
     if dropped == KEPT:
         return SurvivalStep.RETURNED
-    slots = [stage.slot for stage in trace.stages]
-    if dropped > slots.index("limit"):
-        return SurvivalStep.WITHIN_LIMIT
-    return SurvivalStep.PAST_FLOOR if dropped == slots.index("limit") else SurvivalStep.IN_POOL
+    kind = trace.cutoffs[dropped].kind
+    if kind is DropKind.LIMIT:
+        return SurvivalStep.PAST_FLOOR
+    # A floor may stand behind the limit: what it drops is not past the floor.
+    limited = any(cut.kind is DropKind.LIMIT for number, cut in trace.cutoffs.items() if number < dropped)
+    return SurvivalStep.WITHIN_LIMIT if limited and kind not in FLOORS else SurvivalStep.IN_POOL
 
 
 def survivals(evaluations: Sequence[Evaluation], index: Index) -> Survivals:
