@@ -20,6 +20,7 @@ from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import JoinedWords
 from workbench.retrieval.scoring import AbsoluteRank, MinMaxRank
+from workbench.retrieval.settings import with_settings
 from workbench.systems.catalogue import SYSTEMS, system
 from workbench.systems.openclaw import ABSOLUTE, EIGHT, FIXES, INSERTION, OR_JOIN, RRF, SHIPPED, WORKAROUND
 
@@ -179,6 +180,19 @@ def test_a_difference_says_which_side_has_no_such_stage() -> None:
     assert changes["query"].before == JoinedWords("AND")
     assert changes["query"].after is None
     assert {change.slot for change in WORKAROUND.diff(SHIPPED)} == changes.keys()
+
+
+def test_a_difference_that_no_description_tells_names_classes_or_parameters() -> None:
+    classes = SYSTEMS["bm-head"].diff(SYSTEMS["bm-0.24.1"])[-1]
+    assert classes.before.description == classes.after.description  # type: ignore[union-attr]
+    assert [text and text.partition("(")[2] for text in classes.texts] == [
+        "AnyUnicodeToken)",
+        "AnyWordBesideScripts)",
+    ]
+    before = SYSTEMS["am-150"]
+    weights = before.diff(with_settings(before, ["fusion.weights.metadata=1"]))
+    assert " ".join(str(weights).split()).count("(weights.metadata = 0.0) + score") == 1
+    assert [one["after"][-24:] for one in weights.as_json()] == ["(weights.metadata = 1.0)"]
 
 
 def test_stages_join_into_what_a_pipeline_takes_and_prints_as_one_line() -> None:

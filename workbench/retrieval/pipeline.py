@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from functools import cached_property, lru_cache
 from numbers import Real
 from textwrap import wrap
@@ -14,7 +14,7 @@ from workbench.contracts import Context, Index, Layout, Observer
 from workbench.errors import InputError
 from workbench.memory.sources import Indexing
 from workbench.records import Floats, MadeOtherwise, Moment, Shown, Stage, Trace, Vector
-from workbench.retrieval.columns import flow
+from workbench.retrieval.columns import flow, parameters
 from workbench.retrieval.cutoff import AddedFloor, Limit, MinScore, Order, with_left_out
 from workbench.retrieval.index_adapters import check_open, memoized
 from workbench.retrieval.legs import LegStage, VectorLeg
@@ -170,6 +170,23 @@ class Difference:
     before: Stage | Layout | None
     after: Stage | Layout | None
 
+    @property
+    def texts(self) -> tuple[str | None, str | None]:
+        """What was there before, and what is there after, in words that differ; None for nothing."""
+        before, after = self.before, self.after
+        if before is None or after is None or before.description != after.description:
+            return before.description if before else None, after.description if after else None
+        return _told_apart(before, after), _told_apart(after, before)
+
+
+def _told_apart(one: Stage | Layout, other: Stage | Layout) -> str:
+    """A description that `other` has, too, with the class and the parameters in which `one` differs."""
+    known: list[dict[str, Any]] = [parameters(each) if is_dataclass(each) else {} for each in (one, other)]
+    mine, theirs = known
+    named = [] if type(one) is type(other) else [type(one).__name__]
+    named += [f"{name} = {value}" for name, value in mine.items() if theirs.get(name) != value]
+    return f"{one.description} ({', '.join(named) or repr(one)})"
+
 
 class Differences(list[Difference], Shown):
     """What differs between two pipelines: the layout first, then the slots in running order."""
@@ -178,17 +195,15 @@ class Differences(list[Difference], Shown):
         """The differences as lines of − and +, at most WIDTH wide."""
         lines = []
         for one in self:
+            before, after = one.texts
             lines.append(one.slot)
-            lines += _signed("−", one.before.description) if one.before else []
-            lines += _signed("+", one.after.description) if one.after else []
+            lines += _signed("−", before) if before else []
+            lines += _signed("+", after) if after else []
         return "\n".join(lines) or "no difference"
 
     def as_json(self) -> list[dict[str, Any]]:
         """The differences by slot; null if a system has no such stage."""
-        rows = [
-            (one.slot, one.before and one.before.description, one.after and one.after.description)
-            for one in self
-        ]
+        rows = [(one.slot, *one.texts) for one in self]
         return json_rows(Table("", ("slot", "before", "after"), rows))
 
 
