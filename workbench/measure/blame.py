@@ -178,10 +178,12 @@ class Reruns:
 
     def _run(self, pipeline: Pipeline) -> Trace:
         if pipeline.layout != self.pipeline.layout:
-            return run(_fresh(self.question, pipeline), self._context(pipeline))
+            return run(self._fresh(pipeline), self._context(pipeline))
         number = _first_difference(self.pipeline, pipeline)
         trace = self._beginning(number) if number <= _union(self.pipeline) else before(self.base, number)
-        changed = trace.with_changes(system=pipeline.name, stages=pipeline.stages)
+        changed = trace.with_changes(
+            system=pipeline.name, stages=pipeline.stages, caution=caution(pipeline, self.index)
+        )
         return run(changed, self._context(pipeline), number)
 
     def _context(self, pipeline: Pipeline) -> Running:
@@ -191,13 +193,13 @@ class Reruns:
     def _beginning(self, number: int) -> Trace:
         """The trace before stage `number`, at which there are no candidates yet."""
         if number not in self._beginnings:
-            fresh = _fresh(self.question, self.pipeline)
+            fresh = self._fresh(self.pipeline)
             self._beginnings[number] = run(fresh, self._context(self.pipeline), last=number)
         return self._beginnings[number]
 
-
-def _fresh(question: str, pipeline: Pipeline) -> Trace:
-    return Trace(question, pipeline.name, pipeline.stages, layout=pipeline.layout)
+    def _fresh(self, pipeline: Pipeline) -> Trace:
+        told = caution(pipeline, self.index)
+        return Trace(self.question, pipeline.name, pipeline.stages, layout=pipeline.layout, caution=told)
 
 
 def _first_difference(one: Pipeline, other: Pipeline) -> int:

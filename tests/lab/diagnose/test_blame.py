@@ -11,11 +11,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import InputError
-from workbench.measure.blame import OVERLAP, Blame, blame, changes_between, drawn_shares, edited, exact_shares
+from workbench.measure.blame import (
+    OVERLAP,
+    Blame,
+    Reruns,
+    blame,
+    changes_between,
+    drawn_shares,
+    edited,
+    exact_shares,
+)
 from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.index_adapters import CachedIndex
+from workbench.retrieval.pipeline import search
+from workbench.retrieval.settings import with_settings
 from workbench.systems.openclaw import EIGHT, MIN_MAX, OR_JOIN, RRF, SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.tables import Block
 from workbench_plugins.openclaw.releases import JULY, SEPTEMBER
@@ -24,6 +35,16 @@ from workbench_plugins.openclaw.releases import JULY, SEPTEMBER
 @pytest.fixture(scope="module")
 def three_bugs(kept: CachedIndex, questions: QuestionSet) -> Blame:
     return blame(SHIPPED, THREE_FIXES, kept, questions)
+
+
+@pytest.mark.parametrize("setting", ["query.join=OR", "floor.floor=0.1", "limit.count=2"])
+def test_a_rerun_says_that_the_index_is_made_otherwise(sample: MemoryIndex, setting: str) -> None:
+    index = CachedIndex(sample)
+    other = with_settings(SHIPPED, [setting])
+    told = search("radio licence", other, index).caution
+    assert told is not None
+    for base in (SHIPPED, replace(SHIPPED, indexing=None)):
+        assert Reruns("radio licence", base, index).trace(other).caution == told
 
 
 def test_the_shares_are_the_means_over_all_orders_of_the_eight_pipelines(
