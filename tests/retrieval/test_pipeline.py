@@ -124,7 +124,16 @@ def test_asking_sets_the_limit_and_the_floor_and_nothing_else() -> None:
     assert SHIPPED.asking() == SHIPPED
 
 
-@pytest.mark.parametrize("asked", [{"min_score": "low"}, {"limit": "6"}, {"min_score": math.nan}])
+@pytest.mark.parametrize("limit", [-3, -0.1, 1e308, math.inf, -math.inf])
+def test_asking_for_what_no_search_can_return_is_refused(limit: float) -> None:
+    with pytest.raises(InputError, match=r"limit is .*, which no search can return") as refused:
+        SHIPPED.asking(limit=limit)
+    assert refused.value.remedy == "Give a number from 0 to 1,000,000, such as 6."
+
+
+@pytest.mark.parametrize(
+    "asked", [{"min_score": "low"}, {"limit": "6"}, {"min_score": math.nan}, {"limit": True}]
+)
 def test_asking_for_what_is_no_number_is_refused(asked: dict[str, Any]) -> None:
     [(name, value)] = asked.items()
     with pytest.raises(InputError, match=f"{name} is {value!r}, which is not a number"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import apsw
 import numpy as np
@@ -10,6 +11,7 @@ import psycopg
 import pytest
 import sqlite_vec
 
+from workbench.errors import InputError
 from workbench.measure.evaluation import evaluate
 from workbench.measure.losses import OUTSIDE, losses_by_stage
 from workbench.measure.missed import survival
@@ -33,6 +35,15 @@ SCOPES = [scope(3, PLACES), scope(5, PLACES, 12), scope(3, PLACES, EVERYTHING), 
 
 def scoped(one: Scope, name: str = "engine-rrf-60") -> Pipeline:
     return SYSTEMS[name].with_new_stage(one, before=Union.slot)
+
+
+@pytest.mark.parametrize("count", [0, -1, 0.5, np.nan, np.inf, True, "3"])
+def test_what_is_no_number_of_chunks_is_refused(count: Any) -> None:
+    with pytest.raises(InputError, match=r"k of the scope is .*, which is no number of chunks") as refused:
+        scope(count, "x/")
+    assert "from 1 to 1,000,000" in refused.value.remedy
+    with pytest.raises(InputError, match="breadth of the scope is"):
+        scope(3, "x/", count)
 
 
 def small() -> SmallSearch:

@@ -207,7 +207,7 @@ def test_a_limit_of_another_kind_is_refused_since_the_legs_follow_it() -> None:
 
 
 def test_an_infinite_limit_is_refused() -> None:
-    with pytest.raises(InputError, match="limit is infinite"):
+    with pytest.raises(InputError, match="limit is inf, which no search can return"):
         JOINED.asking(limit=float("inf"))
 
 

@@ -23,6 +23,9 @@ from workbench.retrieval.picture import Mark, picture
 from workbench.retrieval.query import BLANKS
 from workbench.tables import WIDTH, Part, Table, json_rows
 
+MOST_RESULTS = 1_000_000
+"""The largest limit that a caller may ask for."""
+
 
 class _Wires(NamedTuple):
     """What a stage needs of other stages, and gives them. `leg` is the name of a leg."""
@@ -276,15 +279,18 @@ class Pipeline(Shown):
         """This pipeline with a caller's limit and floor; candidate depths follow the limit.
 
         A system that has no floor gets one ahead of its limit, which says that it is not the system's own.
-        Raises InputError for what is not a number.
+        Raises InputError for what is not a number, and for a limit below 0 or above MOST_RESULTS.
         """
         for name, value, example in (("limit", limit, 6), ("min_score", min_score, 0.35)):
             if value is not None and not _is_number(value):
                 raise InputError(
                     f"{name} is {value!r}, which is not a number.", f"Give one, such as {example}."
                 )
-        if limit is not None and not math.isfinite(limit):
-            raise InputError("limit is infinite.", "Give a number, such as 6.")
+        if limit is not None and not 0 <= limit <= MOST_RESULTS:
+            raise InputError(
+                f"limit is {limit:g}, which no search can return.",
+                f"Give a number from 0 to {MOST_RESULTS:,}, such as 6.",
+            )
         asked = self
         if limit is not None:
             asked = asked.with_stage(Limit(limit))
@@ -373,7 +379,7 @@ class Running:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not math.isnan(value)
+    return not isinstance(value, bool) and isinstance(value, Real) and not math.isnan(value)
 
 
 def check_pipeline(value: object) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
 
 from workbench.contracts import Context
+from workbench.errors import InputError
 from workbench.records import Hits, Leg, Trace
 from workbench.retrieval.columns import PlainStage
 from workbench.retrieval.legs import legs_of
@@ -35,7 +37,7 @@ class Scope(PlainStage, slot="scope"):
     first and the filter after. With EVERYTHING the filter is first. A number between is an iterative scan, or
     an approximate index that ends its search before the filter has let k chunks pass, such as HNSW with its
     `ef_search`. The stage stands before the candidates are united, and its `k` replaces the depth of the
-    legs.
+    legs. Raises InputError for a `k` or `breadth` that is not a number from 1 to EVERYTHING.
 
     Sources: pgvector 0.8.5, README, "Filtering"; pgvector#259, sqlite-vec#152, episodic-memory#126, qmd#775.
     """
@@ -44,6 +46,14 @@ class Scope(PlainStage, slot="scope"):
     k: float = 24
     where: tuple[str, ...] = ()
     breadth: float = 24
+
+    def __post_init__(self) -> None:
+        for name, count in (("k", self.k), ("breadth", self.breadth)):
+            if not _is_count(count):
+                raise InputError(
+                    f"{name} of the scope is {count!r}, which is no number of chunks.",
+                    f"Give a number from 1 to {EVERYTHING:,}, such as 24.",
+                )
 
     @property
     def folders(self) -> str:
@@ -81,6 +91,10 @@ class Scope(PlainStage, slot="scope"):
         depth = int(passing[-1]) + 1 if passing.size == most else seen.size
         hits = replace(every, rows=seen[passing], raw=every.raw[passing])
         return replace(leg, depth=depth, hits=hits, scope=self.folders)
+
+
+def _is_count(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Real) and 1 <= float(value) <= EVERYTHING
 
 
 def scope(k: float, where: str | tuple[str, ...], breadth: float | None = None) -> Scope:
