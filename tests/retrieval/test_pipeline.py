@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.adapters.openclaw_february import FixedIndex
@@ -153,6 +154,26 @@ def test_what_stands_in_the_wrong_place_of_a_search_is_named(toy: MemoryIndex) -
         search(3, system, toy)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="is not a trace"):
         explain(toy, search("tea", system, toy), "memory/tea.md")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("vector", "told"),
+    [
+        (np.full(3, np.nan, np.float32), "has numbers that are not finite"),
+        (np.ones(3, np.float32), "has the length 1.732 instead of 1"),
+        ([1.0, 0.0, 0.0], r"is no array: \[1.0, 0.0, 0.0\]"),
+        (np.eye(3, dtype=np.float32), r"float32 of the shape \(3, 3\)"),
+        (np.array(["a", "b", "c"]), "is no row of numbers: <U1"),
+    ],
+)
+def test_a_question_vector_that_is_no_unit_vector_is_refused(
+    vector: Any, told: str, toy: MemoryIndex
+) -> None:
+    with pytest.raises(InputError, match=told) as refused:
+        search("rooibos tea", SHIPPED, toy, vector)
+    assert "index.embed(question)" in refused.value.remedy
+    known = toy.embed("rooibos tea")
+    assert search("rooibos tea", SHIPPED, toy, known).paths() == search("rooibos tea", SHIPPED, toy).paths()
 
 
 def test_what_a_notebook_prints_of_a_search_is_a_line(toy: MemoryIndex) -> None:

@@ -10,8 +10,10 @@ from numbers import Real
 from textwrap import wrap
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from workbench.contracts import Context, Index, Layout, Observer
-from workbench.errors import InputError
+from workbench.errors import InputError, brief
 from workbench.memory.sources import Indexing
 from workbench.records import Floats, MadeOtherwise, Moment, Shown, Stage, Trace, Vector
 from workbench.retrieval.columns import flow, parameters
@@ -22,6 +24,9 @@ from workbench.retrieval.own_stages import run_stage, told_of
 from workbench.retrieval.picture import Mark, picture
 from workbench.retrieval.query import BLANKS
 from workbench.tables import WIDTH, Part, Table, json_rows
+
+UNIT = 1e-3
+"""So far from 1 may the length of a unit vector be, by rounding to few bits."""
 
 MOST_RESULTS = 1_000_000
 """The largest limit that a caller may ask for."""
@@ -427,12 +432,15 @@ def search(
 
     `vector` is the question's unit vector if it is already known. With `last`, the stages from that
     number on do not run. Raises InputError for a question that is not text, for what is not a pipeline or not
-    an index, and for an index that cannot be laid out as the pipeline needs it.
+    an index, for a vector that is no unit vector, and for an index that cannot be laid out as the pipeline
+    needs it.
     """
     check_pipeline(pipeline)
     check_open(index)
     if not isinstance(question, str):
         raise InputError(f"{question!r} is not a question.", "Give its text.")
+    if vector is not None:
+        _check_vector(vector)
     cleaned = question.strip(BLANKS)
     trace = Trace(cleaned, pipeline.name, pipeline.stages, layout=pipeline.layout)
     if not cleaned:
@@ -443,6 +451,22 @@ def search(
             vector = index.embed(cleaned)
         context = Running(index.laid_out(pipeline.layout), cleaned, pipeline.limit, vector)
         return run(trace.with_changes(caution=caution(pipeline, index)), context, last=last)
+
+
+def _check_vector(vector: object) -> None:
+    """Raises InputError for what is no unit vector of numbers; a vector of zeros is one that says nothing."""
+    remedy = "Give index.embed(question), or leave the vector out."
+    if not isinstance(vector, np.ndarray):
+        raise InputError(f"The question's vector is no array: {brief(vector)}.", remedy)
+    if vector.ndim != 1 or vector.dtype.kind != "f":
+        raise InputError(
+            f"The question's vector is no row of numbers: {vector.dtype} of the shape {vector.shape}.", remedy
+        )
+    if not np.isfinite(vector).all():
+        raise InputError("The question's vector has numbers that are not finite.", remedy)
+    length = float(np.linalg.norm(vector.astype(float)))
+    if vector.any() and abs(length - 1) > UNIT:
+        raise InputError(f"The question's vector has the length {length:.4g} instead of 1.", remedy)
 
 
 def caution(pipeline: Pipeline, index: Index) -> MadeOtherwise | None:
