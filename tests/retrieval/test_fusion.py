@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from tests.adapters.openclaw_february import FixedIndex
 from tests.hand import BOTH, answering
 from workbench.errors import InputError
+from workbench.memory.index import MemoryIndex
 from workbench.retrieval.columns import Columns
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.fusion import AnsweredSum, WeightedRRF, WeightedSum, weighted_rrf
 from workbench.retrieval.pipeline import Pipeline, search
+from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import RRF, SHIPPED, WORKAROUND
 
 # Fusion, by hand
@@ -71,6 +73,16 @@ def test_an_empty_legs_weight_is_not_counted_in_the_score_nor_in_its_parts() -> 
     np.testing.assert_allclose(vector, trace.scores)
     assert np.isnan(keyword).all()
     assert scored(SHIPPED.with_stage(AnsweredSum(vector=0, keyword=1)), index) == {"a": 0.0, "b": 0.0}
+
+
+@pytest.mark.parametrize("name", ["recommended", "dify-hybrid", SHIPPED.name, f"{SHIPPED.name}+renormalised"])
+def test_the_parts_of_a_weighted_sum_sum_to_the_score(sample: MemoryIndex, name: str) -> None:
+    """Also where a score is of no leg, or of a candidate that the leg did not bring."""
+    trace = search("where is the radio licence", SYSTEMS[name], sample)
+    fusion = SYSTEMS[name]["fusion"]
+    assert isinstance(fusion, WeightedSum)
+    parts = np.nan_to_num(np.array(fusion.contributions(Columns(trace.columns))))
+    np.testing.assert_allclose(parts.sum(axis=0), trace.columns["score"], atol=1e-12)
 
 
 def test_a_maximum_of_zero_is_refused() -> None:

@@ -101,7 +101,12 @@ class Fusion(ColumnStage, slot="fusion", output="score", scale="fused"):
         raise NotImplementedError(f"{type(self).__name__} has no part")
 
     def contributions(self, of: Numbers) -> tuple[Any, ...]:
-        """The part of each of `legs`: NaN where the leg did not bring the candidate."""
+        """The part of each of `legs`: NaN where the leg did not bring the candidate.
+
+        They sum to the score in a class that writes `part` alone, in `WeightedRRF`, and in a `WeightedSum` or
+        `AnsweredSum` whose `absent` is 0. Other classes write `together` or `formula`, and make another score
+        of the parts: their maximum or mean, or their sum and a bonus.
+        """
         return tuple(np.where(np.isnan(of[f"{leg}_rank"]), np.nan, self.part(of, leg)) for leg in self.legs)
 
     def together(self, *parts: Any) -> Any:
@@ -176,6 +181,13 @@ class WeightedSum(Weighted, scale="weighted sum"):
 
     def part(self, of: Numbers, leg: str) -> Any:
         return self.weight(of, leg) * of[f"{leg}_score"]
+
+    def contributions(self, of: Numbers) -> tuple[Any, ...]:
+        """The part of each of `legs`: NaN where its score is absent.
+
+        A score may be there without a rank: of a candidate that the leg did not bring, or of no leg at all.
+        """
+        return tuple(self.part(of, leg) for leg in self.legs)
 
     def formula(self, of: Numbers) -> Any:
         scores = [filled(of[f"{leg}_score"], self.absent) for leg in self.legs]
