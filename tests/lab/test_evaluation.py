@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from ir_measures import RR, R
+from ir_measures import RR, NumRet, R
 
 from workbench.errors import InputError
 from workbench.measure.evaluation import Evaluation, evaluate
@@ -81,6 +82,32 @@ def test_the_interval_is_wilson_s() -> None:
     # Newcombe (1998), table I: 15 of 148.
     low, high = Share(15, 148).interval
     assert (round(low, 4), round(high, 4)) == (0.0624, 0.1605)
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        "RBP",
+        "alpha_nDCG@10",
+        "ERR_IA@5",
+        "P@True",
+        "AP(rel=0)",
+        "Bpref(rel=0)",
+        "Accuracy",
+        RR(judged_only=3),
+    ],
+)
+def test_a_measure_that_cannot_be_computed_is_refused_before_the_search(
+    measure: Any, toy: MemoryIndex
+) -> None:
+    with pytest.raises(InputError, match=r"cannot be computed|is not a measure") as refused:
+        evaluate(SET, [WORKAROUND], toy, [measure])
+    assert "nDCG@10" in refused.value.remedy
+
+
+def test_the_mean_of_what_ir_measures_sums_is_a_mean() -> None:
+    judged = [Judged(["x", "a"], ["a"]), Judged(["a", "b", "c", "d"], ["a"]), Judged([], ["b"])]
+    assert means(judged, NumRet) == [np.mean(values(judged, NumRet))] == [2.0]
 
 
 def test_every_question_counts_in_a_mean_also_one_without_an_answer() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 from workbench.errors import InputError
@@ -11,6 +12,9 @@ from workbench.measure.resampling import wilson_interval
 
 HITS = "hits"
 """The measure of the report: 1 if the target is among the results, else 0 (SetR of ir_measures)."""
+
+USABLE = f"Use {HITS}, or a measure of ir_measures with its cutoff: RR, nDCG@10, R@5, P@5, Success@5, …"
+"""Which measures can be used, for the remedy of an error."""
 
 LARGEST_CUTOFF = 1_000_000
 
@@ -43,15 +47,18 @@ class Judged(NamedTuple):
 def means(judged: Sequence[Judged], *measures: Any) -> list[float]:
     """The mean of each of ir_measures' measures over all questions; one without any truth counts as 0.
 
-    0 for no questions. ir_measures leaves out questions without truth, which would flatter the mean.
+    0 for no questions. ir_measures leaves out questions without truth, which would flatter the mean. It sums
+    some measures, such as NumRet; their mean is over all questions, too.
     """
     from ir_measures import calc_aggregate
+    from ir_measures.measures import SumAgg
 
     known = sum(bool(one.truth) for one in judged)
     if not known:
         return [0.0] * len(measures)
     found = calc_aggregate(measures, *_qrels_and_run(judged))
-    return [float(found[measure]) * known / len(judged) for measure in measures]
+    counted = [1 if isinstance(one.aggregator(), SumAgg) else known for one in measures]
+    return [float(found[one]) * of / len(judged) for one, of in zip(measures, counted, strict=True)]
 
 
 def values(judged: Sequence[Judged], measure: Any) -> list[float]:
@@ -81,7 +88,10 @@ def measured_id(name: str) -> str:
 
 
 def known_measure(measure: Any) -> Any:
-    """The measure of ir_measures for a name, HITS or a measure. Raises InputError if there is none."""
+    """The measure of ir_measures for a name, HITS or a measure.
+
+    Raises InputError if there is none, and for one that cannot be computed, such as one without a provider.
+    """
     import ir_measures
 
     if measure == HITS:
@@ -92,8 +102,17 @@ def known_measure(measure: Any) -> Any:
         if not 1 <= known.params.get("cutoff", 1) <= LARGEST_CUTOFF:  # 0 ends the process in C
             raise ValueError("the cutoff is out of range")
     except (AttributeError, AssertionError, NameError, SyntaxError, TypeError, ValueError) as error:
-        raise InputError(
-            f"{str(measure)!r} is not a measure.",
-            f"Use {HITS}, or a measure of ir_measures with its cutoff: RR, nDCG@10, R@5, P@5, Success@5, …",
-        ) from error
+        raise InputError(f"{str(measure)!r} is not a measure.", USABLE) from error
+    if reason := _why_not(known):
+        raise InputError(f"The measure {known} cannot be computed: {reason}.", USABLE)
     return known
+
+
+@cache
+def _why_not(measure: Any) -> str:
+    """Why a measure cannot be computed even of one right document; empty if it can."""
+    try:
+        values([Judged(["a"], ["a"])], measure)
+    except (ArithmeticError, LookupError, OSError, TypeError, ValueError) as error:
+        return " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    return ""
