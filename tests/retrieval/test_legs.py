@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 from tests.hand import BOTH, answering, columns, ids
 from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
+from workbench.retrieval.index_adapters import CachedIndex, IndexAdapter
 from workbench.retrieval.legs import Depth
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.scoring import absolute_rank, clamped_rank, cosine_similarity, min_max
 from workbench.retrieval.settings import with_settings
-from workbench.systems.catalogue import SYSTEMS
+from workbench.systems.catalogue import SYSTEMS, system
 from workbench.systems.openclaw import MIN_MAX, SHIPPED, THREE_FIXES, WORKAROUND
+from workbench_plugins.calibrate.synthetic_negatives import Without
 from workbench_plugins.engines.shipped_fusions import KeywordCosine, NearCosine
 from workbench_plugins.recommended.layout import PassagesLayout
 
@@ -64,7 +66,7 @@ def test_a_vector_of_zeros_does_not_ask_the_vector_leg_and_says_so() -> None:
 
 def test_a_question_of_the_wrong_length_is_refused(toy: MemoryIndex) -> None:
     with pytest.raises(InputError, match="5 dimensions, the index 3"):
-        search("tea", SHIPPED, toy, vector=np.ones(5, np.float32))
+        search("tea", SHIPPED, toy, vector=np.eye(5, dtype=np.float32)[0])
 
 
 def test_a_leg_with_other_constants_of_bm25_has_their_numbers(toy: MemoryIndex) -> None:
@@ -74,6 +76,32 @@ def test_a_leg_with_other_constants_of_bm25_has_their_numbers(toy: MemoryIndex) 
     hits = toy.keyword_with(trace.query, toy.size, 0, 0.75)
     assert trace.legs["keyword"].hits.raw.tolist() == hits.raw.tolist()
     assert trace.legs["keyword"].hits.raw.tolist() != usual.legs["keyword"].hits.raw.tolist()
+
+
+def test_a_leg_with_other_constants_asks_through_adapters_that_keep_the_table(toy: MemoryIndex) -> None:
+    changed = with_settings(THREE_FIXES, ["keyword_leg.k1=0"])
+    asked = search("rooibos tea", changed, toy).legs["keyword"].hits
+    through = search("rooibos tea", changed, IndexAdapter(CachedIndex(toy)))
+    assert through.legs["keyword"].hits.raw.tolist() == asked.raw.tolist()
+    path = toy.chunks(asked.rows[:1])[0].path
+    without = search("rooibos tea", changed, Without(toy, path)).legs["keyword"].hits
+    kept = ~np.isin(asked.rows, toy.rows_of(path))
+    assert not kept.all()
+    assert without.raw.tolist() == asked.raw[kept].tolist()
+
+
+@pytest.mark.parametrize("name", ["bm-head", "qmd-2.8.3-no-rerank"])
+def test_a_table_that_fixes_the_constants_of_bm25_says_so(toy: MemoryIndex, name: str) -> None:
+    changed = with_settings(SYSTEMS[name], ["keyword_leg.k1=2"])
+    with pytest.raises(InputError, match="in a full-text table that fixes k1 and b") as refused:
+        search("rooibos", changed, toy)
+    assert "search the chunks without this layout" in refused.value.remedy
+
+
+@pytest.mark.parametrize("name", ["recommended", "pgvector-rrf", "milvus-rrf"])
+def test_a_leg_without_constants_of_bm25_has_no_parameter_for_them(name: str) -> None:
+    with pytest.raises(InputError, match="'keyword_leg' has no parameter 'k1'"):
+        with_settings(system(name), ["keyword_leg.k1=2"])
 
 
 def test_the_nearest_note_has_the_cosine_of_its_angle(toy: MemoryIndex) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
+from copy import copy
 from os import PathLike
 from typing import Any, TypeVar
 
@@ -16,6 +17,7 @@ import numpy as np
 from workbench.contracts import Index, Layout
 from workbench.errors import InputError, brief
 from workbench.memory.sources import Indexing
+from workbench.memory.store.postings import K1, B
 from workbench.records import Chunk, Document, Hits, MadeOtherwise, Query, Rows, Vector
 
 AdapterT = TypeVar("AdapterT")
@@ -55,6 +57,21 @@ class IndexAdapter(Index):
     def keyword(self, query: Query, limit: int) -> Hits:
         return self.inner.keyword(query, limit)
 
+    def keyword_with(self, query: Query, limit: int, k1: float, b: float) -> Hits:
+        """The answer of `keyword`, with other constants of BM25 in the index below.
+
+        Raises InputError for an adapter that does not ask that index: its own full-text table fixes them.
+        """
+        below, changed = _OtherConstants(self.inner, k1, b), copy(self)
+        changed.inner = below
+        hits = changed.keyword(query, limit)
+        if not below.asked:
+            raise InputError(
+                f"The system lays the index {self.name} out in a full-text table that fixes k1 and b.",
+                f"Leave them at {K1:g} and {B:g}, or search the chunks without this layout.",
+            )
+        return hits
+
     def compiled(self, query: Query) -> str:
         return self.inner.compiled(query)
 
@@ -78,6 +95,18 @@ class IndexAdapter(Index):
 
     def snapshot(self) -> AbstractContextManager[object]:
         return self.inner.snapshot()
+
+
+class _OtherConstants(IndexAdapter):
+    """An index whose `keyword` takes other constants of BM25; it knows whether it was asked."""
+
+    def __init__(self, inner: Index, k1: float, b: float) -> None:
+        super().__init__(inner)
+        self.k1, self.b, self.asked = k1, b, False
+
+    def keyword(self, query: Query, limit: int) -> Hits:
+        self.asked = True
+        return self.inner.keyword_with(query, limit, self.k1, self.b)
 
 
 def innermost(index: Index) -> Index:

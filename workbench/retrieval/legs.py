@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -230,6 +230,15 @@ class KeywordLeg(QueryLeg):
         depth = self.depth.of(context.limit)
         found = self._matches(trace, context.index, depth)
         return with_leg(trace, Leg(self.name, trace.match, depth, found, number=found.number))
+
+
+@dataclass(frozen=True)
+class FixedKeywordLeg(KeywordLeg):
+    """Base of a keyword leg whose engine fixes k1 and b, or has none: they are no parameters of it."""
+
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {}
+    k1: float = field(default=K1, init=False, repr=False)
+    b: float = field(default=B, init=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from workbench.retrieval.columns import ColumnStage, Names, Numbers, PlainStage,
 from workbench.retrieval.cutoff import MinScore, dropped
 from workbench.retrieval.formula_export import step
 from workbench.retrieval.fusion import WeightedSum
-from workbench.retrieval.legs import KeywordLeg, LegRank, VectorLeg
+from workbench.retrieval.legs import FixedKeywordLeg, LegRank, VectorLeg
 from workbench.retrieval.query import PrunedUnicodeWords, unicode_words
 from workbench_plugins.recommended.keywords import content_stems
 from workbench_plugins.recommended.layout import PassageIndex, passages_of
@@ -61,7 +61,7 @@ class ContentWords(PrunedUnicodeWords):
 
 
 @dataclass(frozen=True)
-class StemLeg(KeywordLeg):
+class StemLeg(FixedKeywordLeg):
     """The keyword leg of an index in passages, which counts stems."""
 
     column_names: ClassVar[Mapping[str, str]] = {"keyword_relevance": "BM25 of the chunk"}

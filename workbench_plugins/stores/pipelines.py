@@ -23,7 +23,7 @@ from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage, Stages
 from workbench.retrieval.cutoff import Limit, Order
 from workbench.retrieval.fusion import RankSum, reciprocal_rank
 from workbench.retrieval.index_adapters import IndexAdapter, innermost, memoized
-from workbench.retrieval.legs import FixedDepth, KeywordLeg, Union, VectorLeg
+from workbench.retrieval.legs import FixedDepth, FixedKeywordLeg, Union, VectorLeg
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import UNICODE_WORDS, UnicodeWords, with_query
 from workbench.retrieval.scoring import Cosine
@@ -208,7 +208,7 @@ class AnyWord(PlainStage, slot="query"):
 
 
 @dataclass(frozen=True)
-class TextLeg(KeywordLeg):
+class TextLeg(FixedKeywordLeg):
     """The chunks that match the tsquery, best rank first; a PostgreSQL rank is not BM25."""
 
     best_raw: ClassVar[tuple[float, ...]] = (1e12, 1e-12)
@@ -234,7 +234,7 @@ class MilvusLayout:
 
 
 @dataclass(frozen=True)
-class MilvusLeg(KeywordLeg):
+class MilvusLeg(FixedKeywordLeg):
     """The chunks that Milvus's BM25 finds for the words of the question."""
 
     @property
