@@ -267,13 +267,19 @@ def cut(candidates: Sequence[Candidate], floor: float = 0.35, limit: int = 6) ->
     decided, returned = [], 0
     for one in candidates:
         if one.score < floor:
-            fate = f"below the floor: {one.score:.4f} < {floor}"
+            fate = f"below the floor: {below(one.score, floor)} < {floor}"
         elif returned == limit:
             fate = f"beyond the limit of {limit}"
         else:
             fate, returned = "returned", returned + 1
         decided.append(replace(one, fate=fate))
     return decided
+
+
+def below(score: float, floor: float) -> str:
+    """A score below the floor, with four decimals, or with as many as tell it from the floor."""
+    decimals = range(4, 18)
+    return next((text for n in decimals if float(text := f"{score:.{n}f}") < floor), str(score))
 
 
 # 7. Why?

@@ -166,10 +166,12 @@ def number(value: float) -> str:
 def with_interval(value: float, low: float, high: float) -> str:
     """A number and its interval, with the decimals that two digits of the interval's width have.
 
+    An interval without an end is written with the number alone.
+
     >>> with_interval(-14.035, -28.0, 1e-8), with_interval(0.0712, 0.031, 0.0899), with_interval(51, 51, 51)
     ('-14 (-28 to 0)', '0.071 (0.031 to 0.090)', '51')
     """
-    if not low < high:
+    if not 0 < high - low < math.inf:
         return number(value)
     digits = max(0, 1 - math.floor(math.log10(high - low)))
     value, low, high = (round(one, digits) + 0.0 for one in (value, low, high))  # + 0.0: no negative zero
@@ -598,12 +600,17 @@ def _counted(group: Group, limit: float | None) -> str:
 def bins(values: Floats) -> Floats:
     """The edges of at most 50 bins of a round width that cover the values; equal values have one bin."""
     low, high = float(values.min()), float(values.max())
-    least = (high - low) / BINS or max(abs(low), 1.0) / 10
-    power = 10.0 ** math.floor(math.log10(least))
+    # The power of ten below this still tells neighbouring edges apart, as floating-point numbers are.
+    nearest = 40 * float(np.spacing(max(abs(low), abs(high))))
+    least = max((high - low) / BINS, nearest) if low < high else max(abs(low), 1.0) / 10
+    exponent = math.floor(math.log10(least))
+    power = 10.0**exponent
     # With the first and the last bin cut by round edges, one step less fills the range.
     width = next(times * power for times in (1, 2, 5, 10, 20) if (high - low) / (times * power) < BINS - 2)
     first = math.floor(low / width)
-    return np.round(np.arange(first, math.floor(high / width) + 2) * width, 12)
+    edges = np.round(np.arange(first, math.floor(high / width) + 2) * width, max(12, 1 - exponent))
+    edges[0] = min(edges[0], low)  # which rounding may have put above the least value
+    return edges
 
 
 def _histogram(figure: Figure, groups: Sequence[Group], limit: float | None) -> None:

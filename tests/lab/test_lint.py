@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import PROJECT
+from workbench.measure.blame import Edit, edited
 from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import QuestionSet
 from workbench.measure.reach import needed_similarity, reach
@@ -20,6 +21,7 @@ from workbench.memory.options import Options
 from workbench.memory.sync import index_folder
 from workbench.records import Chunk
 from workbench.retrieval.cutoff import MinScore
+from workbench.retrieval.fusion import OneLeg
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.catalogue import SYSTEMS
@@ -67,6 +69,8 @@ def test_a_floor_asks_for_a_cosine_or_for_none_or_is_met_by_none() -> None:
     assert needed_similarity(WORKAROUND) == pytest.approx(0.25)
     assert needed_similarity(THREE_FIXES) == -1.0  # the first of the vector leg passes
     assert needed_similarity(SHIPPED.with_stage(MinScore(0.8))) is None
+    words = [Edit("vector_leg", None), Edit("vector_score", None), Edit("fusion", OneLeg("keyword"))]
+    assert needed_similarity(edited(SHIPPED, words)) is None
 
 
 def chunks_of(index: OpenIndex) -> Sequence[Chunk]:

@@ -103,3 +103,19 @@ def test_an_explanation_leads_from_the_legs_to_the_fate() -> None:
         f"  keyword leg: rank 1, bm25 {first.bm25:.4f}, score 1.0000",
         f"  fused score {first.score:.4f}: returned",
     ]
+
+
+def test_a_score_just_below_the_floor_is_told_from_it() -> None:
+    chunk = book.Chunk("1", "tea.md", 1, 1, "tea")
+    scores = [0.2, 0.34996, 0.349996, 0.3499999999]
+    told = [
+        one.fate
+        for score in scores
+        for one in book.cut([book.Candidate(chunk, "", 0.0, 0.0, {}, score)], floor=0.35)
+    ]
+    assert told == [
+        "below the floor: 0.2000 < 0.35",
+        "below the floor: 0.34996 < 0.35",
+        "below the floor: 0.349996 < 0.35",
+        "below the floor: 0.3499999999 < 0.35",
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,13 @@ def test_a_vector_of_zeros_does_not_ask_the_vector_leg_and_says_so() -> None:
     assert index.calls == [("keyword", 24)]
     assert trace.legs["vector"].asked is None
     assert "all zeros" in trace.notes[0]
+
+
+def test_a_union_without_a_leg_is_refused(toy: MemoryIndex) -> None:
+    legless = replace(SHIPPED, stages=(SHIPPED["query"], SHIPPED["candidates"], SHIPPED["limit"]))
+    with pytest.raises(InputError, match="No leg ran before the stage 'candidates'") as refused:
+        search("tea", legless, toy)
+    assert "KeywordLeg()" in refused.value.remedy
 
 
 def test_a_question_of_the_wrong_length_is_refused(toy: MemoryIndex) -> None:

@@ -14,6 +14,7 @@ import plotly.io as pio
 import pytest
 
 from tests.browser import needs_chromium
+from workbench import figures
 from workbench.errors import InputError
 from workbench.figures import Figure
 from workbench.views import plotlyjs, plots
@@ -173,6 +174,29 @@ REFUSED: dict[str, Callable[[Any], object]] = {
     "no bin": lambda p: p.reliability([], [], [], None),
     "a curve without a point": lambda p: p.answered({}, {}, 1, 1),
 }
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        (8e-13, 1.6e-12),
+        (1e-300, 3e-300),
+        (1e6, 1e6 + 1e-9),
+        (-5.0, -5.0 + 1e-15),
+        (99999.9, 100000.6),
+        (0.1, 0.7),
+        (5, 5),
+    ],
+)
+def test_bins_part_the_values_and_cover_them(ends: tuple[float, float]) -> None:
+    edges = figures.bins(np.array(ends))
+    assert (np.diff(edges) > 0).all()
+    assert 2 <= edges.size <= 51
+    assert edges[0] <= ends[0] <= ends[1] <= edges[-1]
+
+
+def test_an_interval_without_an_end_is_not_written() -> None:
+    assert figures.with_interval(0.5, 0, np.inf) == figures.with_interval(0.5, -np.inf, 1) == "0.5"
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -173,8 +173,10 @@ def _before_scores(pipeline: Pipeline, trial: Trial) -> Trace:
 def needed_similarity(pipeline: Pipeline) -> float | None:
     """The least cosine with which a candidate of the vector leg alone, ranked first, passes the floor.
 
-    In openclaw-2026.2.13 this is 0.35 / 0.7 = 0.50. None if no cosine is enough.
+    In openclaw-2026.2.13 this is 0.35 / 0.7 = 0.50. None if no cosine is enough, and without a vector leg.
     """
+    if not any(leg.name == "vector" for leg in legs_of(pipeline.stages)):
+        return None
     low, high = -1.0, 1.0
     if not _passes(pipeline, high):
         return None

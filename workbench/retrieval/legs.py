@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from workbench.contracts import Context, Index
+from workbench.errors import InputError
 from workbench.memory.store.postings import K1, B
 from workbench.records import KEPT, Floats, Hits, Leg, Query, Rows, Trace
 from workbench.retrieval.columns import PlainStage
@@ -284,6 +285,11 @@ class Union(PlainStage, slot="candidates"):
 
     def run(self, trace: Trace, context: Context) -> Trace:
         legs = sorted(trace.legs.values(), key=lambda leg: leg.name != VectorLeg.name)
+        if not legs:
+            raise InputError(
+                f"No leg ran before the stage {self.slot!r}, so there are no candidates.",
+                "Put a leg ahead of it, such as KeywordLeg() or VectorLeg().",
+            )
         every = np.concatenate([leg.hits.rows for leg in legs])
         _, first = np.unique(every, return_index=True)
         rows = every[np.sort(first)]
