@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 LAYOUT = "layout"
 """The name under which the layout of a pipeline counts as a slot, as in `Pipeline.diff`."""
 
+ORDER = "stage order"
+"""The name under which the order of the stages counts as a slot, if the edits of slots leave another one."""
+
 INDEX = "index"
 """The name under which the index counts as a slot, if the second pipeline is searched in another one."""
 
@@ -54,18 +57,24 @@ class Edit:
     """One slot with its new content: a stage, or None to take the stage away; for `layout`, a layout.
 
     A stage in a slot that the pipeline does not have goes ahead of the slot `before`, or to the end. The slot
-    `index` has no content: it stands for the index of the other pipeline, and changes no stage.
+    `index` has no content: it stands for the index of the other pipeline, and changes no stage. Nor has the
+    slot `stage order`, whose `order` names the slots in their new order. Of several stages that go ahead of
+    one slot, the one with the lower `place` must be put there first.
     """
 
     slot: str
     content: Stage | Layout | None
     before: str = ""
+    order: tuple[str, ...] = ()
+    place: int = field(default=0, compare=False, repr=False)
 
     @property
     def description(self) -> str:
         """The new content in words."""
         if self.slot == INDEX:
             return "the index that the second system is searched in"
+        if self.slot == ORDER:
+            return f"the stages in the order {', '.join(self.order)}"
         if self.content is None:
             return "the index as it is" if self.slot == LAYOUT else f"no {self.slot.replace('_', ' ')}"
         return self.content.description
@@ -73,13 +82,31 @@ class Edit:
 
 def edited(pipeline: Pipeline, edits: Sequence[Edit]) -> Pipeline:
     """`pipeline` with all edits made at once. Raises InputError if the stages then do not fit together."""
-    stages, layout = list(pipeline.stages), pipeline.layout
+    layouts = [edit.content for edit in edits if edit.slot == LAYOUT]
+    layout: Layout | None = layouts[-1] if layouts else pipeline.layout  # type: ignore[assignment]
+    return replace(pipeline, stages=tuple(_stages(pipeline, edits)), layout=layout)
+
+
+def _stages(pipeline: Pipeline, edits: Sequence[Edit]) -> list[Stage]:
+    """The stages after all edits; an edit of their order comes last."""
+    stages = list(pipeline.stages)
     for edit in edits:
-        if edit.slot == LAYOUT:
-            layout = edit.content  # type: ignore[assignment]
-        else:
+        if edit.slot not in (LAYOUT, ORDER):
             _edit(stages, edit)
-    return replace(pipeline, stages=tuple(stages), layout=layout)
+    for edit in edits:
+        if edit.slot == ORDER:
+            stages = _ordered(stages, edit.order)
+    return stages
+
+
+def _ordered(stages: Sequence[Stage], order: Sequence[str]) -> list[Stage]:
+    """The stages by the place of their slots in `order`; any other one stays ahead of the one behind it."""
+    places: list[int] = []
+    for stage in reversed(stages):
+        following = places[-1] if places else len(order)
+        places.append(order.index(stage.slot) if stage.slot in order else following)
+    pairs = zip(reversed(places), stages, strict=True)
+    return [stage for _, stage in sorted(pairs, key=lambda pair: (pair[0], pair[1].slot in order))]
 
 
 def _edit(stages: list[Stage], edit: Edit) -> None:
@@ -93,11 +120,21 @@ def _edit(stages: list[Stage], edit: Edit) -> None:
 
 
 def edits_between(one: Pipeline, other: Pipeline) -> list[Edit]:
-    """The edits that turn the stages of `one` into those of `other`, one for each slot that differs."""
+    """The edits that give `one` the stages of `other`, one for each slot that differs.
+
+    Stages of slots that both have keep the order of `one`; `order_between` has the edit of their order.
+    """
     return [
-        Edit(difference.slot, difference.after, next_common(one, other, difference.slot))
-        for difference in one.diff(other)
+        Edit(difference.slot, difference.after, next_common(one, other, difference.slot), place=place)
+        for place, difference in enumerate(one.diff(other))
     ]
+
+
+def order_between(one: Pipeline, other: Pipeline) -> list[Edit]:
+    """The edit that puts the stages in the order of `other`; none if `edits_between` leaves them in it."""
+    made = [stage.slot for stage in _stages(one, edits_between(one, other))]
+    order = tuple(stage.slot for stage in other.stages)
+    return [] if tuple(made) == order else [Edit(ORDER, None, order=order)]
 
 
 def next_common(one: Pipeline, other: Pipeline, slot: str) -> str:
@@ -469,10 +506,10 @@ def blame(
 ) -> Blame:
     """Which changes make `other` differ from `one`, for labelled questions or for a single one.
 
-    A change is a slot in which the two differ; slots that do not fit without each other are one change. For
-    a single question without a target the measure is OVERLAP. Up to MOST_EXACT changes the shares are
-    exact; beyond, they come from drawn orders and have an error, but still sum to the difference. With
-    `other_index`, `other` is searched in that index, and the index is one of the changes.
+    A change is a slot in which the two differ, or the order of their stages; changes that do not fit without
+    each other are one. For a single question without a target the measure is OVERLAP. Up to MOST_EXACT
+    changes the shares are exact; beyond, they come from drawn orders and have an error, but still sum to the
+    difference. With `other_index`, `other` is searched in that index, and the index is one of the changes.
 
     Raises InputError for two pipelines that do not differ, for a target that is not in the index, and for an
     unknown measure. Source: Shapley, A value for n-person games, 1953.
@@ -494,7 +531,8 @@ def changes_between(one: Pipeline, other: Pipeline, in_other_index: bool = False
 
     With `in_other_index`, the first change is that of the index. Raises InputError if the two do not differ.
     """
-    parts: list[tuple[Edit, ...]] = [(edit,) for edit in edits_between(one, other)]
+    edits = [*edits_between(one, other), *order_between(one, other)]
+    parts: list[tuple[Edit, ...]] = [(edit,) for edit in edits]
     if not parts and not in_other_index:
         raise InputError(
             f"{one.name} and {other.name} do not differ, so there is nothing to blame.",
@@ -532,8 +570,9 @@ def _fits(one: Pipeline, parts: Sequence[tuple[Edit, ...]], some: Sequence[int])
 
 
 def _edits(parts: Sequence[tuple[Edit, ...]], some: Iterable[int]) -> list[Edit]:
-    """The edits of some changes, in the order of the changes."""
-    return [edit for number in sorted(some) for edit in parts[number]]
+    """The edits of some changes, in the order of their places: merged changes have lost it."""
+    edits = [edit for number in sorted(some) for edit in parts[number]]
+    return sorted(edits, key=lambda edit: edit.place)
 
 
 # The value of a set of changes, for each question

@@ -12,14 +12,18 @@ from hypothesis import strategies as st
 
 from workbench.errors import InputError
 from workbench.measure.blame import (
+    ORDER,
     OVERLAP,
     Blame,
+    Edit,
     Reruns,
     blame,
     changes_between,
     drawn_shares,
     edited,
+    edits_between,
     exact_shares,
+    order_between,
 )
 from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import QuestionSet
@@ -27,6 +31,7 @@ from workbench.memory.index import MemoryIndex
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import search
 from workbench.retrieval.settings import with_settings
+from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import EIGHT, MIN_MAX, OR_JOIN, RRF, SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.tables import Block
 from workbench_plugins.openclaw.releases import JULY, SEPTEMBER
@@ -97,6 +102,31 @@ def test_all_changes_together_make_the_other_pipeline(one, other) -> None:  # ty
     made = edited(one, every)
     assert {stage.slot: stage for stage in made.stages} == {stage.slot: stage for stage in other.stages}
     assert made.layout == other.layout
+
+
+def test_the_edits_between_any_two_systems_make_the_other_one() -> None:
+    for one, other in permutations(SYSTEMS.values(), 2):
+        made = edited(one, [*edits_between(one, other), *order_between(one, other)])
+        assert (made.stages, made.layout) == (other.stages, other.layout)
+
+
+def test_another_order_of_the_stages_is_a_change(kept: CachedIndex) -> None:
+    order = SHIPPED.stages[:1] + SHIPPED.stages[2:3] + SHIPPED.stages[1:2] + SHIPPED.stages[3:]
+    ((edit,),) = changes_between(SHIPPED, replace(SHIPPED, stages=order))
+    assert edit.slot == ORDER
+    assert edit.description.startswith("the stages in the order query, vector_leg, keyword_leg, candidates")
+    # The first pair differs in the order of stages, the second one in many stages that fit only together.
+    for one, other in ((SHIPPED.name, "am-191"), ("bm-994-ungated", "langchain-ensemble")):
+        found = blame(SYSTEMS[one], SYSTEMS[other], kept, "radio licence")
+        assert sum(part.share for part in found.parts) == found.difference
+        assert found.after == 1  # the overlap with the answer of the other system
+        assert any(edit.slot == ORDER for part in found.parts for edit in part.edits)
+
+
+def test_an_edit_of_the_order_keeps_a_stage_that_it_does_not_name_in_its_place() -> None:
+    slots = [stage.slot for stage in SHIPPED.stages]
+    named = [slot for slot in slots if slot not in ("vector_score", "limit")]
+    assert [one.slot for one in edited(SHIPPED, [Edit(ORDER, None, order=tuple(named))]).stages] == slots
 
 
 def test_a_question_without_a_target_is_measured_by_overlap(toy: MemoryIndex) -> None:
