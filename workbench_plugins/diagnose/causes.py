@@ -126,7 +126,7 @@ def _lowers(some: Sequence[Repair], runs: Reruns, goal: Goal) -> str:
     before, after = (_best_score(one, goal.path) for one in traces)
     if not 0 < MUCH * before <= after:
         return ""
-    return f" (this file: {before:.3f} with it, {after:.3f} without)"
+    return f" (this file scores {before:.3f} with it, {after:.3f} without)"
 
 
 def _is_factor(stage: Any) -> bool:
