@@ -338,7 +338,8 @@ class AgentTools:
         )
 
     def _asking(self, limit: float | None, floor: float | None, corpora: tuple[str, ...] = ()) -> Pipeline:
-        asked = self.pipeline.asking(limit, floor)
+        # February's tool takes a limit below 0, and returns nothing.
+        asked = self.pipeline.asking(None if limit is None else max(0, limit), floor)
         return asked.with_new_stage(OfCorpora(corpora), before="limit") if corpora else asked
 
     def _get(self, asked: FebruaryGet) -> Answer:
