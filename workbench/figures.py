@@ -608,7 +608,7 @@ def bins(values: Floats) -> Floats:
     # With the first and the last bin cut by round edges, one step less fills the range.
     width = next(times * power for times in (1, 2, 5, 10, 20) if (high - low) / (times * power) < BINS - 2)
     first = math.floor(low / width)
-    edges: Floats = np.arange(first, math.floor(high / width) + 2) * width
+    edges: Floats = np.arange(first, math.floor(high / width) + 2, dtype=float) * width
     if exponent > -300:  # beyond, the power of ten by which NumPy rounds is infinite
         edges = np.round(edges, max(12, 1 - exponent))
     edges[0] = min(edges[0], low)  # which rounding may have put above the least value
