@@ -96,7 +96,7 @@ def causes_inside(every: Sequence[Repair], runs: Reruns, goal: Goal, prices: Pri
     yours = [one for one in every if one.own and not one.loosens]
     if not any((one,) in found for one in yours):
         found += smallest(yours, works)[:1]
-    lowered = {some[0].slot: told for some in found if (told := _lowers(some, runs, goal))}
+    lowered = {some[0].slot for some in found if _lowers(some, runs, goal)}
     suspected = suspects(runs, prices.traces, goal).with_lowered(lowered)
     if suspected.odd and not any(one.slot in suspected.odd for some in found for one in some):
         found += _with_odd(every, suspected.odd, works)
@@ -114,7 +114,7 @@ MUCH = 2
 
 
 def _lowers(some: Sequence[Repair], runs: Reruns, goal: Goal) -> str:
-    """In words, that the stage of a single repair takes most of the file's score; empty if it does not.
+    """In words, that a single repair gives the file much more of its score; empty if it does not.
 
     Such a stage writes a factor, as a decay does: it is no leg's score, no fusion and no cut.
     """
@@ -126,7 +126,7 @@ def _lowers(some: Sequence[Repair], runs: Reruns, goal: Goal) -> str:
     before, after = (_best_score(one, goal.path) for one in traces)
     if not 0 < MUCH * before <= after:
         return ""
-    return f" (this file scores {before:.3f} with it, {after:.3f} without)"
+    return f" (this file scores {before:.3f}, and {after:.3f} with the change “{some[0].name}”)"
 
 
 def _is_factor(stage: Any) -> bool:
@@ -296,7 +296,7 @@ def _state_of(
         + (f", with {repair.now}: it does not list this file" if repair.now else "")
         + ("" if repair.now else _empty_text(runs.base, slot))
         + scales_apart(runs.base, slot)
-        + suspected.lowered.get(slot, "")
+        + (_lowers((repair,), runs, goal) if slot in suspected.lowered else "")
         + (_above_all(prices) if slot == "floor" else "")
     )
     stage = _stage_text(pipeline, slot)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -58,16 +58,16 @@ class Suspects:
 
     `ways` says in words what the stage of a slot does as a fault does, in most searches. `odd` are these and
     the other slots that behave as a fault does, `lost` those in which the file may be lost, and `lets_in` the
-    cuts that drop nothing of it. `lowered` says in words how much of the file's score a stage takes.
+    cuts that drop nothing of it. `lowered` are the slots whose stages take most of the file's score.
     """
 
     ways: Mapping[str, str]
     odd: Collection[str]
     lost: Collection[str]
     lets_in: Collection[str]
-    lowered: Mapping[str, str] = field(default_factory=dict)
+    lowered: Collection[str] = ()
 
-    def with_lowered(self, lowered: Mapping[str, str]) -> Suspects:
+    def with_lowered(self, lowered: Collection[str]) -> Suspects:
         """The same with the slots whose stages take most of the file's score."""
         return replace(self, odd={*self.odd, *lowered}, lowered=lowered)
 

@@ -67,7 +67,10 @@ def test_a_decay_that_takes_most_of_the_score_is_the_first_cause_with_both_score
     ]
     found = diagnose(question, pipeline, kept, target)
     assert found.causes[0].where == ("recency",)
-    assert f"(this file scores {best[0]:.3f} with it, {best[1]:.3f} without)" in found.headline
+    assert (
+        f"(this file scores {best[0]:.3f}, and {best[1]:.3f} with the change “without +recency”)"
+        in found.headline
+    )
     assert found.fixes[0].setting == "recency.half_life_days"
     assert found.fixes[0].verified
 
