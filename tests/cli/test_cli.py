@@ -186,6 +186,17 @@ def test_a_file_that_is_not_indexed_yet_is_said_to_be_there_and_renamed(run: Run
         assert told[1:] == ([renamed] if former else [])
 
 
+def test_an_empty_note_that_was_written_since_is_said_to_have_changed(run: Run, tmp_path: Path) -> None:
+    folder, index = world.write(tmp_path / "notes", {"memory/draft.md": "\n"}), tmp_path / "i.sqlite"
+    index_folder(folder, options=Options(index_path=index))
+    world.write(folder, {"memory/draft.md": "Send urgent notifications to the on-call phone.\n"})
+    told = run("explain", QUESTION, "-t", "memory/draft.md", "-m", folder, "--index", index).out
+    assert (
+        "memory/draft.md had no text when it was indexed, and has changed since. "
+        f"Update the index: workbench index {folder} --index {index}"
+    ) in told
+
+
 # evaluate
 
 

@@ -56,19 +56,18 @@ def outside(target: str, memory: str, index: OpenIndex) -> InputError | None:
 
 
 def waiting(target: str, index: OpenIndex) -> str:
-    """What is said of a file of the memory that is not indexed yet; empty for any other file."""
+    """What is said of a file of the memory whose text is not indexed yet; empty for any other file."""
     if not isinstance(index, MemoryIndex) or index.root is None or target not in index.changed():
         return ""
+    if not os.path.lexists(index.root / target):
+        return ""  # it was deleted
+    if any(one.path == target for one in index.documents()):
+        told = f"{target} had no text when it was indexed, and has changed since."
+        return f"{told} Update the index: {index.update_command}"
     told = f"{index.root / target} is there, and not in the index yet. Add it: {index.update_command}"
-    former = _former_name(index.root, target, index)
+    location = location_of(index.root, target, _extra(index.root, index))
+    former = index.former_name(read_document(location, target).hash)
     return f"{told}\nIt was renamed since: the index has the same text as {former}." if former else told
-
-
-def _former_name(root: Path, target: str, index: MemoryIndex) -> str:
-    """The file of the index that has the target's text, and is not on the disk any more; empty for none."""
-    text = read_document(location_of(root, target, _extra(root, index)), target).hash
-    same = (one.path for one in index.documents() if one.hash == text)
-    return next((path for path in same if not os.path.lexists(root / path)), "")
 
 
 def nowhere(target: str, index: OpenIndex) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import threading
 from abc import abstractmethod
@@ -264,6 +265,13 @@ class MemoryIndex(OpenIndex):
 
         return [] if self.root is None else outdated(self.root, self)
 
+    def former_name(self, text_hash: str) -> str:
+        """The indexed file with this hash of its text that the folder has no more; empty for none."""
+        if self.root is None:
+            return ""
+        same = (one.path for one in self.documents() if one.hash == text_hash)
+        return next((path for path in same if not os.path.lexists(self.root / path)), "")
+
     @property
     def command_options(self) -> str:
         """The memory's folder, and `--index` if the index is not in its default place, for a command."""
@@ -345,8 +353,9 @@ class MemoryIndex(OpenIndex):
         return unread_files(root, known, extra, rules)
 
     def unread_near(self, target: str) -> Unread | None:
-        """Also a file that the index has, and that has no text."""
-        if target in self.store.stamps() and not self.store.rows_of(target).size:
+        """Also a file that the index has, and that had no text then and has none now."""
+        empty = target in self.store.stamps() and not self.store.rows_of(target).size
+        if empty and target not in self.changed():
             return without_text(target)
         return super().unread_near(target)
 

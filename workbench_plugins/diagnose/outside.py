@@ -301,7 +301,7 @@ def _stale(runs: Reruns, goal: Goal, changed: list[str], indexed: bool) -> Itera
                 return
             reached = goal.reached(search(runs.question, runs.pipeline, fresh))
             chunks = fresh.rows_of(goal.path).size
-            former = "" if indexed else _former_name(runs.index, fresh, goal.path)
+            former = "" if indexed else _former_name(fresh, runs.index, goal.path)
     except WorkbenchError as error:
         if concerns:
             yield of_kind(kind, f"{goal.path}: The copy could not be brought up to date: {error.problem}")
@@ -317,11 +317,11 @@ def _stale(runs: Reruns, goal: Goal, changed: list[str], indexed: bool) -> Itera
 RENAMED = "the file was renamed since: the index has the same text as {}"
 
 
-def _former_name(index: Index, fresh: MemoryIndex, path: str) -> str:
-    """The name under which the index has a new file's text, if no file has that name now; else empty."""
-    now = {one.path: one.hash for one in fresh.documents()}
-    before = index.documents() or ()
-    return next((one.path for one in before if one.hash == now.get(path) and one.path not in now), "")
+def _former_name(fresh: MemoryIndex, index: Index, path: str) -> str:
+    """The name under which the older `index` has a new file's text; empty for none."""
+    older = innermost(index)
+    text_hash = next((one.hash for one in fresh.documents() if one.path == path), "")
+    return older.former_name(text_hash) if isinstance(older, MemoryIndex) else ""
 
 
 @contextmanager
