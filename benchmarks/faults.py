@@ -37,7 +37,8 @@ from workbench.retrieval.scoring import Cosine, MinMaxRank, Relevance
 from workbench.retrieval.settings import with_settings
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import THREE_FIXES, WITH_EVIDENCE, WORKAROUND
-from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
+from workbench_plugins.diagnose.diagnosis import diagnose
+from workbench_plugins.diagnose.page import Diagnosis
 from workbench_plugins.rerank import Rerank, reranked_order
 
 LEVELS = ("a registered system", "own settings", "own code")

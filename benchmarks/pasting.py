@@ -19,8 +19,8 @@ from typing import Any
 from workbench.memory.options import Options
 from workbench.memory.sync import index_folder
 from workbench.terminal import text_of
-from workbench_plugins.diagnose.diagnosis import Diagnosis
 from workbench_plugins.diagnose.fixes import named
+from workbench_plugins.diagnose.page import Diagnosis
 from workbench_plugins.diagnose.parameters import settings_between
 
 

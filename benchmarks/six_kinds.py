@@ -31,7 +31,8 @@ from workbench.retrieval.legs import FixedDepth
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.settings import with_settings
 from workbench.systems.catalogue import SYSTEMS
-from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
+from workbench_plugins.diagnose.diagnosis import diagnose
+from workbench_plugins.diagnose.page import Diagnosis
 from workbench_plugins.engines.lists import Asked
 from workbench_plugins.recorder.recorded_index import TopK
 from workbench_plugins.recorder.recording import Recorder, record

@@ -64,7 +64,7 @@ class Index(ABC):
     # What an index may add
 
     def made_otherwise(self, indexing: Indexing) -> MadeOtherwise | None:
-        """In what this index is not made as a release makes one, and the command that makes such an index.
+        """How this index differs from one that a release makes, and the command that makes such an index.
 
         None for an index that is made so, and for one that does not say.
         """

@@ -217,7 +217,7 @@ def _limit(value: float | None) -> float | None:
 
 
 def _row(values: ArrayLike, size: int) -> list[float]:
-    """So many numbers. Raises InputError for more or fewer."""
+    """The numbers, if there are `size` of them. Raises InputError for more or fewer."""
     found: list[float] = _numbers(values).tolist()
     if len(found) != size:
         raise InputError(f"This cannot be drawn: {reprlib.repr(values)}.", f"Give numbers: {size}.")
@@ -290,7 +290,7 @@ def bars(numbers: Mapping[str, float | Interval], unit: str, reference: float | 
     shown = [with_interval(*one) for one in found.values()]
     words = f"{unit}: " + ", ".join(f"{name} {one}" for name, one in zip(found, shown, strict=True))
     values = [value if math.isfinite(value) else None for value, _, _ in found.values()]
-    figure = _rows(words, dict(zip(found, shown, strict=True)), unit)
+    figure = _rows(words, list(zip(found, shown, strict=True)), unit)
     whiskers = [(high - value, value - low) for value, low, high in found.values()]
     figure.add_bar(
         x=values,
@@ -311,9 +311,9 @@ def bars(numbers: Mapping[str, float | Interval], unit: str, reference: float | 
     return figure
 
 
-def _rows(words: str, numbers: Mapping[str, str], unit: str, bars_a_row: int = 1) -> Figure:
-    """A figure of horizontal bars, the first one on top: names at the left, and what stands at the right."""
-    names = [folded(name) for name in numbers]
+def _rows(words: str, shown: Sequence[tuple[str, str]], unit: str, bars_a_row: int = 1) -> Figure:
+    """A figure of horizontal bars, the first one on top: each with a name and, at the right, a text."""
+    names = [folded(name) for name, _ in shown]
     lines = [max(name.count("<br>") + 1, bars_a_row) for name in names]
     figure = _figure(
         words,
@@ -326,9 +326,9 @@ def _rows(words: str, numbers: Mapping[str, str], unit: str, bars_a_row: int = 1
         xaxis={"title_text": title(unit), "rangemode": "tozero", "zeroline": True, "zerolinecolor": GREY},
         yaxis=axis | {"ticktext": names},
     )
-    if any(numbers.values()):
+    if any(right for _, right in shown):
         figure.add_scatter(x=[0], y=[0], yaxis="y2", mode="markers", marker_opacity=0, hoverinfo="skip")
-        right_axis = {"ticktext": [text(one) for one in numbers.values()], "side": "right", "overlaying": "y"}
+        right_axis = {"ticktext": [text(right) for _, right in shown], "side": "right", "overlaying": "y"}
         figure.update_layout(
             yaxis2=axis | right_axis | {"showline": False, "automargin": True, "tickmode": "array"}
         )
@@ -758,7 +758,7 @@ def survival(left: Mapping[str, Sequence[float]], steps: Sequence[str]) -> Figur
     )
     figure = _rows(
         "questions whose right file is left. " + "; ".join(described),
-        dict.fromkeys(steps, ""),
+        [(step, "") for step in steps],
         "questions whose right file is left",
         len(left),
     )
@@ -793,10 +793,7 @@ def waterfall(
         rows.append((name, start, change, f"{change:+.4g}", VERMILION if change < 0 else BLUE))
     rows.append((after[0], 0.0, after[1], number(after[1]), GREY))
     words = f"{unit}: " + ", ".join(f"{name} {shown}" for name, _, _, shown, _ in rows)
-    names: dict[str, str] = {}
-    for name, _, _, shown, _ in rows:
-        names[name if name not in names else f"{name} "] = shown
-    figure = _rows(words, names, unit)
+    figure = _rows(words, [(name, shown) for name, _, _, shown, _ in rows], unit)
     figure.add_bar(
         base=[start for _, start, *_ in rows],
         x=[size for _, _, size, *_ in rows],
@@ -819,7 +816,7 @@ def prices(changes: Mapping[str, Sequence[float]], unit: str) -> Figure:
     _finite([*changes.values()], "change")
     outcomes = {name: f"{number(won)} won, {number(lost)} lost" for name, (won, lost) in changes.items()}
     words = f"{unit}: " + "; ".join(f"{name}: {one}" for name, one in outcomes.items())
-    figure = _rows(words, outcomes, unit)
+    figure = _rows(words, list(outcomes.items()), unit)
     for nth, (colour, sign) in enumerate(((BLUE, 1), (VERMILION, -1))):
         figure.add_bar(
             x=[sign * pair[nth] for pair in changes.values()],

@@ -229,7 +229,7 @@ NARROWEST = 60
 _IN_A_KEY = re.compile(r"\d|[a-z][A-Z]|[A-Z]{2}[a-z]")
 """What a part of a key has, and hardly a word."""
 LONGEST_KEY = 4_000
-"""So many characters before and after what is found may be of the same key."""
+"""The number of characters before and after a finding that may belong to the same key."""
 _SLASHES = re.compile(r":/+")
 """What follows the scheme of an address; a `Path` has one slash of the two."""
 _PADDED = re.compile(r"(?<![\w+/-])[\w+/-]{24,4000}={1,2}(?![\w=])")

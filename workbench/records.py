@@ -7,7 +7,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from textwrap import shorten
 from typing import Any, Literal, Protocol
@@ -46,7 +46,7 @@ KEPT = -1
 
 @dataclass(frozen=True)
 class MadeOtherwise:
-    """That an index is not made as `release` makes one: in what it `differs`, and a command that matches it.
+    """How an index differs from one that `release` makes, and a command that matches it.
 
     `memory` and `options` are words of the command: where the memory is, and what else was chosen.
     """
@@ -204,6 +204,10 @@ class Hits:
     def relevance(self) -> Floats:
         """The raw numbers, negated where smaller is better: larger is always better."""
         return self.raw if self.larger_is_better else -self.raw
+
+    def at(self, places: slice | NDArray[Any]) -> Hits:
+        """The hits at some places of this answer, in the order of the places: a slice, numbers or a mask."""
+        return replace(self, rows=self.rows[places], raw=self.raw[places])
 
 
 @dataclass(frozen=True, slots=True)
@@ -632,7 +636,7 @@ class Trace(Tabular):
         return " ".join(self.empty_leg(leg) for leg in self.legs.values() if not leg.hits.rows.size)
 
     def empty_leg(self, leg: Leg) -> str:
-        """That a leg brought nothing, in a sentence, with what its query asks for."""
+        """A sentence for a leg that brought nothing, with what its query asks for."""
         words = len(dict.fromkeys(self.query.clauses)) if self.query and leg.name == KEYWORD else 0
         if leg.asked is None:
             return f"The {leg.name} leg is empty: the question has no word that it can search."

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from workbench.errors import InputError
 
 _named: frozenset[str] = frozenset()
-"""Of the whole process and not of a thread: a server opens indexes in threads of its own."""
+"""They hold for the whole process, since a server opens indexes in threads of its own."""
 
 
 @contextmanager

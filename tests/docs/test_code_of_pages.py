@@ -18,7 +18,8 @@ from workbench.measure.questions import Question, QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.pipeline import search
 from workbench.systems.openclaw import SHIPPED
-from workbench_plugins.diagnose.diagnosis import FORMAT, diagnose
+from workbench_plugins.diagnose.diagnosis import diagnose
+from workbench_plugins.diagnose.page import FORMAT
 from workbench_plugins.runs.recorder import NoMemory, Recorder
 
 TEXT = (PROJECT / "docs" / "measuring.md").read_text(encoding="utf-8")

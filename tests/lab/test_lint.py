@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import PROJECT
-from workbench.measure.blame import Edit, edited
+from workbench.measure.edits import Edit, edited
 from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import QuestionSet
 from workbench.measure.reach import needed_similarity, reach

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from workbench.contracts import Context
-from workbench.measure.blame import Edit, edited
+from workbench.measure.edits import Edit, edited
 from workbench.measure.evaluation import evaluate
 from workbench.measure.missed import Survival, SurvivalStep, survival, survivals
 from workbench.measure.questions import Question, QuestionSet

@@ -11,8 +11,8 @@ import pytest
 
 from workbench.contracts import Context
 from workbench.errors import InputError
-from workbench.measure.blame import Reruns
 from workbench.measure.reach import reach
+from workbench.measure.reruns import Reruns
 from workbench.memory.index import MemoryIndex
 from workbench.records import Hits, Leg, Rows, Stage, Trace
 from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage

@@ -9,7 +9,7 @@ import pytest
 from workbench.terminal import text_of
 from workbench_plugins.cases.model import Case, CaseLists, CaseMemory, CaseQuestion, CaseSystem, Expected
 from workbench_plugins.cases.running import run_case
-from workbench_plugins.diagnose.diagnosis import Diagnosis
+from workbench_plugins.diagnose.page import Diagnosis
 from workbench_plugins.engines.lists import Asked, Pairs
 from workbench_plugins.recorder.cases import cause_in_lists
 from workbench_plugins.recorder.fusion_causes import plain_id

@@ -248,6 +248,12 @@ def test_evidence_passes_by_either_threshold() -> None:
     assert len(shown.layout.shapes) == 2
 
 
+def test_a_waterfall_has_a_label_for_each_bar_also_if_all_have_one_name() -> None:
+    shown = plots.waterfall(("a", 1), {"a": 0.5}, ("a", 1.5), "hits")
+    assert list(shown.layout.yaxis.ticktext) == ["a", "a", "a"]
+    assert list(shown.layout.yaxis2.ticktext) == ["1", "+0.5", "1.5"]
+
+
 def test_a_waterfall_leads_from_the_first_number_to_the_last() -> None:
     shown = plots.waterfall(("before", 6), {"one": 20, "other": -4}, ("after", 22), "hits")
     drawn = shown.data[-1]

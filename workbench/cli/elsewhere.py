@@ -14,7 +14,7 @@ from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.memory.index_files import default_index_path
 
 LEVELS = 2
-"""So many folders above the searched one may be the one that was meant."""
+"""How many folders above the searched one are looked at for the one that was meant."""
 
 
 def path_in(index: OpenIndex, memory: str, target: str) -> str:

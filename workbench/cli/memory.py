@@ -324,8 +324,8 @@ def configured_embedder(
     model: str,
     reading: str | None,
     usual: UsualReading,
-    download: bool = False,
-    variant: ModelVariant | None = None,
+    download: bool,
+    variant: ModelVariant,
 ) -> Embedder:
     """The embedder of that name; in fp32 if this processor lacks instructions for `variant`.
 
@@ -333,7 +333,7 @@ def configured_embedder(
     Raises InputError when the configuration wants its provider at an address that the user has not named:
     the texts and the user's key would go there.
     """
-    from workbench.memory.embedding.engines import ModelVariant, cpu_has
+    from workbench.memory.embedding.engines import cpu_has
     from workbench.memory.embedding.local import READ_WHOLE, LocalEmbedder, Truncated, reading_named
     from workbench.memory.embedding.named import embedder_named
 
@@ -349,9 +349,7 @@ def configured_embedder(
         if address is not None:
             raise InputError(*unnamed_message(configured, address))
         return embedder
-    embedder = replace(
-        embedder, reading=named or usual.reading, download=download, variant=variant or ModelVariant()
-    )
+    embedder = replace(embedder, reading=named or usual.reading, download=download, variant=variant)
     if reading is None and not usual.is_stored and embedder.reading == Truncated():
         print_error(
             f"The memory has more than {READ_WHOLE / 1e6:.0f} MB: of each chunk, only what fits into the "
@@ -367,7 +365,7 @@ def configured_embedder(
     return replace(embedder, variant=replace(embedder.variant, precision="fp32"))
 
 
-def _check_choices(model: str, reading: str | None, variant: ModelVariant | None) -> None:
+def _check_choices(model: str, reading: str | None, variant: ModelVariant) -> None:
     """Raises InputError for choices that only a local model has."""
     from workbench.memory.embedding.engines import ModelVariant
 
@@ -375,7 +373,7 @@ def _check_choices(model: str, reading: str | None, variant: ModelVariant | None
         raise InputError(
             f"{model} has no reading {reading!r}.", "Only local models have one: leave --reading out."
         )
-    if variant not in (None, ModelVariant()):
+    if variant != ModelVariant():
         raise InputError(
             f"{model} computes its vectors elsewhere, so its precision is not yours to choose.",
             "Only local models have one: leave --precision and --backend out.",

@@ -1,7 +1,4 @@
-"""Commands that search a memory: for one question, or for many labelled questions.
-
-Commands about systems: list them, show one, compare two.
-"""
+"""The commands that search a memory, for one question or many, and those that list and compare systems."""
 
 from __future__ import annotations
 

@@ -1,14 +1,9 @@
-"""Which change makes two pipelines differ: every change alone, all sets of changes, and fair shares.
-
-An edit gives one slot of a pipeline another stage or none, or changes the layout, or the index that is
-searched. `Reruns` runs edited pipelines for one question, from the first changed stage on.
-"""
+"""Which change makes two pipelines differ: every change alone, all sets of changes, and fair shares."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations, permutations
@@ -17,245 +12,29 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from workbench.contracts import Context, Index, Layout
+from workbench.contracts import Index
 from workbench.errors import InputError
+from workbench.measure.edits import INDEX, Edit, edited, edits_between, fits, order_between
 from workbench.measure.measures import HITS, Judged, known_measure, values
 from workbench.measure.paired import Paired, paired_values
 from workbench.measure.questions import Question, QuestionSet, check_questions, check_targets
+from workbench.measure.reruns import Reruns
 from workbench.progress import progress_bar
-from workbench.records import MadeOtherwise, Stage, Tabular, Trace
+from workbench.records import MadeOtherwise, Tabular
 from workbench.retrieval.index_adapters import CachedIndex, check_open
-from workbench.retrieval.legs import Union, legs_of
-from workbench.retrieval.pipeline import (
-    Pipeline,
-    Running,
-    before,
-    caution,
-    check_pipeline,
-    run,
-    search,
-)
-from workbench.retrieval.query import BLANKS, check_question
+from workbench.retrieval.pipeline import Pipeline, caution, check_pipeline
+from workbench.retrieval.query import check_question
 from workbench.safe_text import counted
 from workbench.tables import Block, Fold, Part, Table, Types, hanging, numbers, tidy
 
 if TYPE_CHECKING:
     from workbench.figures import Figure
 
-LAYOUT = "layout"
-"""The name under which the layout of a pipeline counts as a slot, as in `Pipeline.diff`."""
-
-ORDER = "stage order"
-"""The name under which the order of the stages counts as a slot, if the edits of slots leave another one."""
-
-INDEX = "index"
-"""The name under which the index counts as a slot, if the second pipeline is searched in another one."""
-
-
-@dataclass(frozen=True)
-class Edit:
-    """One slot with its new content: a stage, or None to take the stage away; for `layout`, a layout.
-
-    A stage in a slot that the pipeline does not have goes ahead of the slot `before`, or to the end. The slot
-    `index` has no content: it stands for the index of the other pipeline, and changes no stage. Nor has the
-    slot `stage order`, whose `order` names the slots in their new order. Of several stages that go ahead of
-    one slot, the one with the lower `place` must be put there first.
-    """
-
-    slot: str
-    content: Stage | Layout | None
-    before: str = ""
-    order: tuple[str, ...] = ()
-    place: int = field(default=0, compare=False, repr=False)
-
-    @property
-    def description(self) -> str:
-        """The new content in words."""
-        if self.slot == INDEX:
-            return "the index that the second system is searched in"
-        if self.slot == ORDER:
-            return f"the stages in the order {', '.join(self.order)}"
-        if self.content is None:
-            return "the index as it is" if self.slot == LAYOUT else f"no {self.slot.replace('_', ' ')}"
-        return self.content.description
-
-
-def edited(pipeline: Pipeline, edits: Sequence[Edit]) -> Pipeline:
-    """`pipeline` with all edits made at once. Raises InputError if the stages then do not fit together."""
-    layouts = [edit.content for edit in edits if edit.slot == LAYOUT]
-    layout: Layout | None = layouts[-1] if layouts else pipeline.layout  # type: ignore[assignment]
-    return replace(pipeline, stages=tuple(_stages(pipeline, edits)), layout=layout)
-
-
-def _stages(pipeline: Pipeline, edits: Sequence[Edit]) -> list[Stage]:
-    """The stages after all edits; an edit of their order comes last."""
-    stages = list(pipeline.stages)
-    for edit in edits:
-        if edit.slot not in (LAYOUT, ORDER):
-            _edit(stages, edit)
-    for edit in edits:
-        if edit.slot == ORDER:
-            stages = _ordered(stages, edit.order)
-    return stages
-
-
-def _ordered(stages: Sequence[Stage], order: Sequence[str]) -> list[Stage]:
-    """The stages by the place of their slots in `order`; any other one stays ahead of the one behind it."""
-    places: list[int] = []
-    for stage in reversed(stages):
-        following = places[-1] if places else len(order)
-        places.append(order.index(stage.slot) if stage.slot in order else following)
-    pairs = zip(reversed(places), stages, strict=True)
-    return [stage for _, stage in sorted(pairs, key=lambda pair: (pair[0], pair[1].slot in order))]
-
-
-def _edit(stages: list[Stage], edit: Edit) -> None:
-    slots = [stage.slot for stage in stages]
-    stage: Stage | None = edit.content  # type: ignore[assignment]
-    if edit.slot in slots:
-        number = slots.index(edit.slot)
-        stages[number : number + 1] = [] if stage is None else [stage]
-    elif stage is not None:
-        stages.insert(slots.index(edit.before) if edit.before in slots else len(stages), stage)
-
-
-def edits_between(one: Pipeline, other: Pipeline) -> list[Edit]:
-    """The edits that give `one` the stages of `other`, one for each slot that differs.
-
-    Stages of slots that both have keep the order of `one`; `order_between` has the edit of their order.
-    """
-    return [
-        Edit(difference.slot, difference.after, next_common(one, other, difference.slot), place=place)
-        for place, difference in enumerate(one.diff(other))
-    ]
-
-
-def order_between(one: Pipeline, other: Pipeline) -> list[Edit]:
-    """The edit that puts the stages in the order of `other`; none if `edits_between` leaves them in it."""
-    made = [stage.slot for stage in _stages(one, edits_between(one, other))]
-    order = tuple(stage.slot for stage in other.stages)
-    return [] if tuple(made) == order else [Edit(ORDER, None, order=order)]
-
-
-def next_common(one: Pipeline, other: Pipeline, slot: str) -> str:
-    """The slot after `slot` in `other` that `one` has, too; empty if there is none."""
-    mine, theirs = {stage.slot for stage in one.stages}, [stage.slot for stage in other.stages]
-    if slot not in theirs:
-        return ""
-    return next((later for later in theirs[theirs.index(slot) + 1 :] if later in mine), "")
-
-
-def fits(pipeline: Pipeline, edits: Sequence[Edit]) -> bool:
-    """Whether the stages fit together after the edits."""
-    try:
-        edited(pipeline, edits)
-    except InputError:
-        return False
-    return True
-
-
-class Reruns:
-    """One question under many pipelines that differ little from one pipeline, whose trace is `base`.
-
-    Every trace equals that of `search`. Only the stages from the first changed one run again, unless the
-    depth of the legs or the layout has changed.
-    """
-
-    def __init__(self, question: str, pipeline: Pipeline, index: CachedIndex) -> None:
-        self.question = question.strip(BLANKS)
-        self.pipeline = pipeline
-        self.index: Index = index
-        self.vector = index.embed(self.question) if self.question else None
-        self.base = search(self.question, pipeline, index, self.vector)
-        self._beginnings: dict[int, Trace] = {}
-
-    @property
-    def context(self) -> Context:
-        """What the stages of `pipeline` may ask for."""
-        return self._context(self.pipeline)
-
-    def trace(self, pipeline: Pipeline) -> Trace:
-        """The trace of `pipeline`, with the depth of the legs following its own limit."""
-        if pipeline.layout == self.pipeline.layout and self._as_deep(pipeline):
-            return self.at_same_depth(pipeline)
-        with np.errstate(divide="ignore", invalid="ignore"), self._columns_of_base():
-            return search(self.question, pipeline, self.index, self.vector)
-
-    @contextmanager
-    def _columns_of_base(self) -> Iterator[None]:
-        """Raises InputError if a stage reads, without saying so, a column that only the base has."""
-        try:
-            yield
-        except KeyError as error:
-            if error.args[0] not in self.base.columns:
-                raise
-            raise InputError(
-                f"A stage reads the column {error}, and the changed pipeline has none.",
-                "Let the method `reads` of the stage name it.",
-            ) from error
-
-    def _as_deep(self, pipeline: Pipeline) -> bool:
-        """Whether the legs of `pipeline` bring as many for its limit as for the present one.
-
-        Then the limit changes nothing before the stage that cuts: only legs ask for it before.
-        """
-        now, new = self.pipeline.limit, pipeline.limit
-        return now == new or all(leg.deepest(now) == leg.deepest(new) for leg in legs_of(pipeline.stages))
-
-    def at_same_depth(self, pipeline: Pipeline) -> Trace:
-        """The trace of `pipeline`, with the depth of the legs as the limit of `self.pipeline` gives it.
-
-        So a pipeline with another limit returns more or fewer of the same candidates.
-        """
-        if not self.question:
-            return self.base
-        # A parameter at the end of its range may divide 0 by 0; such a score is absent.
-        with np.errstate(divide="ignore", invalid="ignore"), self._columns_of_base():
-            return self._run(pipeline)
-
-    def _run(self, pipeline: Pipeline) -> Trace:
-        if pipeline.layout != self.pipeline.layout:
-            return run(self._fresh(pipeline), self._context(pipeline))
-        number = _first_difference(self.pipeline, pipeline)
-        trace = self._beginning(number) if number <= _union(self.pipeline) else before(self.base, number)
-        changed = trace.with_changes(
-            system=pipeline.name, stages=pipeline.stages, caution=caution(pipeline, self.index)
-        )
-        return run(changed, self._context(pipeline), number)
-
-    def _context(self, pipeline: Pipeline) -> Running:
-        index = self.index.laid_out(pipeline.layout)
-        return Running(index, self.question, self.pipeline.limit, self.vector)
-
-    def _beginning(self, number: int) -> Trace:
-        """The trace before stage `number`, at which there are no candidates yet."""
-        if number not in self._beginnings:
-            fresh = self._fresh(self.pipeline)
-            self._beginnings[number] = run(fresh, self._context(self.pipeline), last=number)
-        return self._beginnings[number]
-
-    def _fresh(self, pipeline: Pipeline) -> Trace:
-        told = caution(pipeline, self.index)
-        return Trace(self.question, pipeline.name, pipeline.stages, layout=pipeline.layout, caution=told)
-
-
-def _first_difference(one: Pipeline, other: Pipeline) -> int:
-    pairs = enumerate(zip(one.stages, other.stages, strict=False))
-    shorter = min(len(one.stages), len(other.stages))
-    return next((number for number, (mine, theirs) in pairs if mine != theirs), shorter)
-
-
-def _union(pipeline: Pipeline) -> int:
-    """The place of the stage that makes candidates of the hits; before it there are no columns."""
-    unions = (number for number, stage in enumerate(pipeline.stages) if isinstance(stage, Union))
-    return next(unions, len(pipeline.stages))
-
-
 MOST_NAMED = 3
 """A change of more slots than these is named by its first one, and by the number of the others."""
 
 MOST_EXACT = 12
-"""Up to so many changes all sets of them are run; beyond, orders are drawn."""
+"""The largest number of changes of which all sets are run; of more, orders are drawn."""
 
 ORDERS = 64
 """The number of drawn orders; each is also run backwards."""
@@ -312,10 +91,10 @@ BLAMED: Types = {
 """The columns of the table of pandas."""
 
 SHOWN_SHARES = 5
-"""So many shares are printed with the answer, the largest first."""
+"""The number of shares that are printed with the answer, the largest first."""
 
 SHOWN_FLIPS = 12
-"""So many flipped questions are printed; `flips` and JSON have all."""
+"""The number of flipped questions that are printed; `flips` and JSON have all."""
 
 ALL_FLIPS = "the attribute flips has all"
 """Where Python has the flipped questions that are not printed; the command line says its own way."""
@@ -403,8 +182,8 @@ class Blame(Tabular):
             return "every share is 0"
         first = [part.name for part in self.by_share if abs(part.share) == largest]
         if len(first) == 1:
-            return f"the largest share has {first[0]}"
-        return f"the largest shares are equal: {', '.join(first)}"
+            return f"{first[0]} has the largest share"
+        return f"{' and '.join(first)} have the largest shares, which are equal"
 
     def _largest_shares(self) -> Table:
         """The largest shares of the difference, what is left to the other changes, and the sum."""

@@ -13,7 +13,7 @@ from workbench.contracts import Index
 from workbench.measure.evaluation import AskedQuestion, Evaluation
 from workbench.measure.measures import HITS
 from workbench.measure.paired import paired, paired_values
-from workbench.measure.resampling import LEVEL
+from workbench.measure.resampling import fewest_wins
 from workbench.records import KEPT, Shown, Trace
 from workbench.retrieval.cutoff import Limit, Order
 from workbench.safe_text import counted
@@ -22,7 +22,7 @@ from workbench.tables import Column, Part, Table
 FOLDS = 5
 SEED = 0
 MANY = 3
-"""From so many systems on, the best one is a choice that the questions have made."""
+"""The least number of systems of which the best one is a choice that the questions have made."""
 
 
 class MeasuringWarning(NamedTuple):
@@ -219,14 +219,6 @@ def _blind(first: Evaluation, other: Evaluation, measure: Any) -> list[Measuring
             "a measure that cannot see the change", (first.pipeline.name, other.pipeline.name), description
         )
     ]
-
-
-def fewest_wins() -> int:
-    """The least number of files that are better, and none worse, that can be told from luck: 6 at 5 %."""
-    wins = 1
-    while 2 * 0.5**wins >= LEVEL:
-        wins += 1
-    return wins
 
 
 def _asked(evaluation: Evaluation) -> str:

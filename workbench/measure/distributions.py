@@ -62,7 +62,7 @@ def compared_numbers(evaluation: Evaluation) -> Compared:
     cut = deciding_floor(evaluation.pipeline) or deciding_floor(pipeline)
     assert cut
     number = pipeline.stages.index(cut)
-    traces = [*(one.trace for one in evaluation.asked), *evaluation.controls]
+    traces = evaluation.traces
     targets = [one.question.target for one in evaluation.asked]
     of_questions = is_of_questions(cut, traces)
     groups: tuple[list[Floats], list[Floats], list[Floats]] = ([], [], [])

@@ -30,7 +30,7 @@ PASSING = 3
 """A file passes if at least this many of its questions hit, as in openclaw#16021."""
 
 MOST_TOLD = 2
-"""For so many releases the whole sentence is printed; for more of them, one sentence with their names."""
+"""The largest number of releases with a sentence each; more of them share one sentence with their names."""
 
 QUESTIONS: Types = {
     "system": "str", "question": "str", "kind": "str", "target": "str", "answerable": "bool",
@@ -70,6 +70,11 @@ class Evaluation(Tabular):
             f"<Evaluation: {self.pipeline.name} hits {hits.hits} of {hits.n}, "
             f"silent on {silent.hits} of {silent.n} controls>"
         )
+
+    @property
+    def traces(self) -> list[Trace]:
+        """The searches of all questions, and then those of the controls."""
+        return [*(one.trace for one in self.asked), *self.controls]
 
     @property
     def overall(self) -> Share:
@@ -138,13 +143,12 @@ class Evaluation(Tabular):
 
     @property
     def caution(self) -> MadeOtherwise | None:
-        """That the index is not made as the system's release makes one; None if it is."""
-        traces = [*(one.trace for one in self.asked), *self.controls]
-        return traces[0].caution if traces else None
+        """How the index differs from one that the system's release makes; None if it does not."""
+        return next((trace.caution for trace in self.traces), None)
 
     @property
     def unknown_ids(self) -> str:
-        """That no id of any answer names a file of the index, with the first answer; empty if one does."""
+        """A sentence for answers of which no id names a file of the index; empty if one id does."""
         told = [one.trace.unknown_ids for one in self.asked if one.trace.chunks]
         return told[0] if told and all(told) else ""
 

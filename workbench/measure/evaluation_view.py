@@ -84,7 +84,7 @@ class EvaluationAnswer(Shown):
         """Why a difference is unclear whose interval excludes 0, a line for each reason."""
         reasons: dict[str, list[str]] = {}
         for one, verdict in zip(self.evaluations[1:], verdicts, strict=True):
-            if not verdict.differs and verdict.interval and not _has_zero(verdict.interval):
+            if not verdict.differs and verdict.excludes_zero:
                 reasons.setdefault(_doubt(verdict), []).append(one.pipeline.name)
         return [
             hanging(f"{UNCLEAR.capitalize()} although the interval excludes 0: {', '.join(names)}. {reason}")
@@ -118,10 +118,6 @@ def _word(verdict: Paired) -> str:
     if not verdict.differs:
         return UNCLEAR
     return "better" if verdict.difference > 0 else "worse"
-
-
-def _has_zero(interval: tuple[float, float]) -> bool:
-    return interval[0] <= 0 <= interval[1]
 
 
 def _doubt(verdict: Paired) -> str:

@@ -1,6 +1,7 @@
-"""How far the right file of each question gets: indexed, matched, in the pool, past the floor, returned.
+"""What happens to the right file of each question.
 
-The questions that a pipeline missed: what happened to the file that answers each of them.
+`survivals` counts how far the files get: indexed, matched, in the pool, past the floor, returned. `missed`
+lists the questions whose file is not returned, each with the reason.
 """
 
 from __future__ import annotations

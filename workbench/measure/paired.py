@@ -11,7 +11,7 @@ import numpy as np
 from workbench.errors import InputError
 from workbench.measure.evaluation import Evaluation
 from workbench.measure.measures import HITS
-from workbench.measure.resampling import LEVEL, by_unit, interval_of, sign_flip_p
+from workbench.measure.resampling import LEVEL, by_unit, fewest_wins, interval_of, sign_flip_p
 from workbench.records import Floats, Shown
 from workbench.safe_text import counted
 from workbench.tables import ABSENT, Part, Table, numbers
@@ -45,16 +45,17 @@ class Paired(Shown):
     @property
     def differs(self) -> bool:
         """Whether the units suffice to tell the two apart: by the corrected p and the interval."""
-        return self.p_holm < LEVEL and (self.interval is None or self._excludes_zero)
+        return self.p_holm < LEVEL and (self.interval is None or self.excludes_zero)
 
     @property
-    def _excludes_zero(self) -> bool:
+    def excludes_zero(self) -> bool:
+        """Whether there is an interval, and 0 lies outside of it."""
         return self.interval is not None and not self.interval[0] <= 0 <= self.interval[1]
 
     @property
     def can_tell(self) -> bool:
         """Whether so many units could tell any difference: if all of them changed in one direction."""
-        return 2 * 0.5**self.units < LEVEL
+        return self.units >= fewest_wins()
 
     def __str__(self) -> str:
         """The verdict in words, with the counts and the interval."""
@@ -62,7 +63,7 @@ class Paired(Shown):
         if not self.differs:
             questions = counted(self.n, "question") + self._units_text()
             after = f", after {self.comparisons} comparisons" if self.p < LEVEL <= self.p_holm else ""
-            if not after and self._excludes_zero:  # the bootstrap and the test differ for few files
+            if not after and self.excludes_zero:  # the bootstrap and the test differ for few files
                 questions += f", p = {self.p:.2g}"
             sentence = f"no significant difference ({questions}{after}): {better}, {worse}"
             alone = " for this comparison alone" if after and self.interval else ""

@@ -1,7 +1,4 @@
-"""Is a stated probability of an answer true? Questions with and without an answer, by what was stated.
-
-The numbers, their table and words for a terminal, and their table of pandas.
-"""
+"""Whether a stated probability of an answer is true: how many questions of each bin have an answer."""
 
 from __future__ import annotations
 
@@ -168,8 +165,8 @@ def _stated_and_true(evaluation: Evaluation) -> tuple[Floats, Floats]:
             f"{name} states no probability.", "Evaluate a system that does, such as `recommended`."
         )
     column: str = stating[0].output  # type: ignore[attr-defined]
-    asked = [(one.trace, 1.0) for one in evaluation.asked]
-    both = [(trace, truth) for trace, truth in (*asked, *((one, 0.0) for one in evaluation.controls))]
+    truths = [1.0] * len(evaluation.asked) + [0.0] * len(evaluation.controls)
+    both = zip(evaluation.traces, truths, strict=True)
     known = [(float(trace.columns[column][0]), truth) for trace, truth in both if trace.chunks]
     stated, truth = np.array(known, float).reshape(-1, 2).T
     if stated.size and (stated == 1).all():

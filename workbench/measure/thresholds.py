@@ -235,7 +235,7 @@ def _flat(columns: list[Floats]) -> Floats:
 def _cut(evaluation: Evaluation, mine: Sequence[Marks]) -> Cut:
     pipeline = evaluation.pipeline.asking(min_score=evaluation.pipeline.floor)
     number = _floor_number(pipeline)
-    traces = [*(one.trace for one in evaluation.asked), *evaluation.controls]
+    traces = evaluation.traces
     mine = [*mine, *(np.zeros(len(trace.chunks), bool) for trace in evaluation.controls)]
     if all(isinstance(stage, Limit) for stage in pipeline.stages[number + 1 :]):
         scores = [np.where(_reaches(trace, number), compared(trace, pipeline), np.nan) for trace in traces]

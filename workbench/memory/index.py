@@ -34,7 +34,7 @@ from workbench.records import Chunk, Document, Hits, MadeOtherwise, Query, Rows,
 from workbench.safe_text import counted
 
 NAMED = 3
-"""So many changed files are named in a remark."""
+"""The largest number of changed files that a remark names."""
 
 
 def opened_embedder(store: IndexStore, embedder: Embedder | None = None) -> Embedder:

@@ -50,7 +50,7 @@ def check_same_folder(store: IndexStore, root: Path, remedy: str) -> None:
 
 
 def differences(store: IndexStore, indexing: Indexing, root: Path | None = None) -> list[str]:
-    """In what an index is made otherwise than `indexing` makes one; nothing if it is made so.
+    """The ways in which an index differs from one that `indexing` makes.
 
     Other sizes of chunks are the user's own choice, and no difference. With the memory's folder `root`, other
     rules for files are a difference only if they choose other files there.

@@ -13,7 +13,7 @@ DEEPEST = 30
 """Levels of nesting."""
 MOST_VALUES = 10_000_000
 MOST_DIGITS = 4_000
-"""Of a whole number: Python refuses to print one of more than 4,300."""
+"""The largest number of digits of a whole number. Python refuses to print one of more than 4,300."""
 
 
 class RefusedYamlError(Exception):

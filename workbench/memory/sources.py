@@ -1,6 +1,7 @@
-"""Cuts a document's text into passages, by the rules of the systems that the workbench reproduces.
+"""Where documents come from, and how their texts are cut into passages.
 
-Sources of documents: first a list with sizes and times, then one document at a time.
+A source lists its documents with their sizes and times, and reads one document at a time. A chunker cuts its
+text by the rules of a system that the workbench reproduces.
 """
 
 from __future__ import annotations

@@ -224,9 +224,7 @@ def _location(root: Path, options: Options) -> IndexLocation:
     return SQLiteLocation(options.index_path or file_to_make(root, options.indexing))
 
 
-def outdated(
-    folder: str | os.PathLike[str], index: MemoryIndex, *, sources: Sequence[DocumentSource] = ()
-) -> list[str]:
+def outdated(folder: str | os.PathLike[str], index: MemoryIndex) -> list[str]:
     """The files that are new, deleted, or differ in size or time from when they were indexed.
 
     A new file that cannot be used is none of them: no run of `index_folder` would index it.
@@ -234,11 +232,11 @@ def outdated(
     root = memory_root(folder)
     with index.snapshot():
         known, rules = index.store.stamps(), index.store.provenance.file_rules
-    sources_now = (MemoryFolder(root, extra_paths_of(root, Path(index.store.name)), rules), *sources)
-    there = listed(sources_now)
+    sources = [MemoryFolder(root, extra_paths_of(root, Path(index.store.name)), rules)]
+    there = listed(sources)
     changed = [path for path, (_, look) in there.items() if path in known and known[path].look != look]
     new = [path for path, (source, _) in there.items() if path not in known and _is_usable(source, path)]
-    return sorted([*changed, *new, *_missing(there, known, sources_now)])
+    return sorted([*changed, *new, *_missing(there, known, sources)])
 
 
 def _is_usable(source: DocumentSource, path: str) -> bool:

@@ -32,10 +32,10 @@ NOTES = (
 CLOUD = f"{SUFFIX}.icloud"
 NO_NOTES = {"node_modules", "__pycache__", ".git", ".venv", "venv"}
 MOST = 20_000
-"""So many files of a folder are looked at; a home folder has more."""
+"""The largest number of files of a folder that are looked at; a home folder has more."""
 
 MOST_REFUSED = 2
-"""So many refused files are named, each with the command that mends it; of more, the first one."""
+"""The largest number of refused files that are all named, each with its command; of more, only the first."""
 
 
 @dataclass(frozen=True)

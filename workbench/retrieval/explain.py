@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from pathlib import PurePosixPath
@@ -31,7 +31,7 @@ from workbench.tables import Block, Fold, Part, Picture, hanging
 OF_A_SCOPE = ("outside", "passing")
 """The fields of a rank that only a search with a scope has."""
 LONGEST = 200
-"""So many characters of a question stand above an explanation."""
+"""The largest number of a question's characters above an explanation."""
 
 
 @dataclass(frozen=True)
@@ -120,9 +120,7 @@ class Explanation(Shown):
             return "\n".join(map(one_line, [*head, "", *self._absent_lines]))
         legs = [f"  {line}" for line in trace.asked_lines()[1:]]
         body = [line for one in self.verdicts[:chunks] for line in ["", *one.lines(trace)]]
-        rest = Counter(one.fate.value for one in self.verdicts[chunks:])
-        if rest:
-            others = ", ".join(f"{count} {fate}" for fate, count in rest.items())
+        if others := _fates_text(self.verdicts[chunks:]):
             body += ["", f"its other chunks: {others}"]
         return "\n".join(map(one_line, [*head, *legs, *body]))
 
@@ -158,12 +156,11 @@ class Explanation(Shown):
         ]
         if not self.verdicts:
             return [*parts, *(hanging(one_line(line)) for line in self._absent_lines)]
-        best, others = self.verdicts[0], Counter(one.fate.value for one in self.verdicts[1:])
+        best = self.verdicts[0]
         parts.append(best.chunk.location)
         parts += [hanging(one_line(f"  {line}")) for line in best.way(self.trace)]
-        if others:
-            fates = ", ".join(f"{count} {fate}" for fate, count in others.items())
-            parts.append(hanging(f"Other chunks of the file: {fates}."))
+        if others := _fates_text(self.verdicts[1:]):
+            parts.append(hanging(f"Other chunks of the file: {others}."))
         return [*parts, Fold("Every number of its best chunks", self.details())]
 
     def details(self) -> list[Part]:
@@ -178,20 +175,21 @@ class Explanation(Shown):
         """The stages of the search with what left each of them, and where the file is lost."""
         trace, target = self.trace, self.target
         rows = [row for row, one in enumerate(trace.chunks) if one.path == target]
-        drops = [-1 if one.drop is None else trace.stage_number(one.drop.stage) for one in trace.candidates]
-        mine = [drop for drop, one in zip(drops, trace.candidates, strict=True) if one.chunk.path == target]
+        drops = trace.dropped.tolist()
+        mine = [drops[row] for row in rows]
+        lost_at = KEPT if KEPT in mine else max(mine, default=KEPT)
         marks: dict[str, Mark] = {}
         for number, stage in enumerate(trace.stages):
-            left = sum(drop < 0 or drop > number for drop in drops)
+            left = sum(drop == KEPT or drop > number for drop in drops)
             if isinstance(stage, LegStage) and (leg := trace.legs.get(stage.name)):
                 rank = np.fmin.reduce(trace.columns[f"{stage.name}_rank"][rows], initial=np.inf)
                 at = "without the file" if rank == np.inf else f"the file at {rank:.0f}"
                 marks[stage.slot] = Mark("", f"{leg.hits.rows.size} found, {at}")
             elif isinstance(stage, Union | Limit) or number in drops:
                 marks[stage.slot] = Mark("", f"{left} left")
-            if (number == max(mine) and -1 not in mine) if mine else isinstance(stage, Union):
+            if number == lost_at or (not mine and isinstance(stage, Union)):
                 marks[stage.slot] = Mark("lost", f"{left} left; the file is lost here")
-        if -1 in mine:
+        if KEPT in mine:
             paths = [one.chunk.path for one in trace.results]
             rank = paths.index(target) + 1
             words = f"{len(paths)} returned; the file at place {rank}"
@@ -205,6 +203,12 @@ class Explanation(Shown):
             "fate": self.fate.value, "indexed_otherwise": self.trace.indexed_otherwise,
             "chunks": [one.as_json(self.trace) for one in self.verdicts],
         }  # fmt: skip
+
+
+def _fates_text(verdicts: Sequence[Verdict]) -> str:
+    """How many chunks have each fate; empty for no chunk."""
+    fates = Counter(one.fate.value for one in verdicts)
+    return ", ".join(f"{count} {fate}" for fate, count in fates.items())
 
 
 def _rescue_text(trace: Trace, verdict: Verdict) -> str:

@@ -180,13 +180,19 @@ def read_columns(steps: list[dict[str, Any]]) -> set[str]:
 
 
 def exported_trace(trace: Trace, pipeline_data: Mapping[str, Any]) -> dict[str, Any]:
-    """A trace as data for the steps of `written`: the columns that they read and the ranks, null for absent.
+    """A trace as data for the steps of `exported`.
 
-    A column with one number for all candidates is that number, and it ends with its last number.
+    Of a trace with more than MOST candidates, it has the best ones alone. Its keys:
 
-    `ties` orders the candidates by chunk id, and `files` are their files. `recorded` has the order and the
-    drops after each stage that is only recorded and has changed one of them. `rows` are the rows: of a trace
-    with more than MOST, the best ones, with every column; `cut` is then the number that there were.
+    - `question`: the question.
+    - `columns`: the columns that the steps read, and the ranks, by name; null for an absent number. A column
+      with the same number everywhere is that one number. Absent numbers at a column's end are left out.
+    - `ties`: the place of each candidate in the order of the chunk ids.
+    - `files`: the file of each candidate.
+    - `recorded`: the order and the drops after each step that is only recorded and has changed one of them.
+    - `kept`: the row of each candidate in the trace.
+    - `cut`: the number of candidates that the trace has, if some are left out; otherwise 0.
+    - `spots`: the source and place of each candidate, for pipelines that rescue chunks; otherwise empty.
     """
     steps, cut = pipeline_data["steps"], len(trace.chunks) > MOST
     rows = np.sort(trace.order[:MOST]).tolist()

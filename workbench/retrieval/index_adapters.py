@@ -1,7 +1,4 @@
-"""Indexes that wrap another one: a cache of its answers, and whole files in place of its chunks.
-
-With the cache, many pipelines can search the same questions quickly.
-"""
+"""Indexes that wrap another one, among them a cache, with which many pipelines search the same questions."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ from workbench.memory.sources import Indexing
 from workbench.memory.store.postings import K1, B
 from workbench.records import Chunk, Document, Hits, MadeOtherwise, Query, Rows, Vector
 
-AdapterT = TypeVar("AdapterT")
+Answer = TypeVar("Answer")
 Adapter = TypeVar("Adapter", bound=Index)
 
 
@@ -32,7 +29,10 @@ def check_open(index: object) -> None:
 
 
 class IndexAdapter(Index):
-    """An index that answers as `inner` does, unless a subclass overrides a member."""
+    """An index that answers as `inner` does, unless a subclass overrides a member.
+
+    `nearest_of_each` asks the `vector` of the subclass.
+    """
 
     inner: Index
 
@@ -93,6 +93,14 @@ class IndexAdapter(Index):
     def documents(self) -> Sequence[Document] | None:
         return self.inner.documents()
 
+    @property
+    def newly_read(self) -> int:
+        return self.inner.newly_read
+
+    @property
+    def left_out(self) -> Sequence[str]:
+        return self.inner.left_out
+
     def snapshot(self) -> AbstractContextManager[object]:
         return self.inner.snapshot()
 
@@ -129,10 +137,10 @@ _KEPT: dict[int, dict[Hashable, tuple[int, Any]]] = {}
 """What has been built, and for which generation, by the identity of the index; forgotten with the index."""
 
 
-def memoized(index: Index, key: Hashable, make: Callable[[], AdapterT]) -> AdapterT:
-    """The result of `make`, computed once for each generation of the innermost index.
+def memoized(index: Index, key: Hashable, make: Callable[[], Answer]) -> Answer:
+    """The result of `make`, computed once for each generation of the index, and forgotten with the innermost.
 
-    The result must not refer to that index.
+    The result must not refer to the innermost index.
     """
     generation, index = index.generation, innermost(index)
     if id(index) not in _KEPT:
@@ -141,11 +149,8 @@ def memoized(index: Index, key: Hashable, make: Callable[[], AdapterT]) -> Adapt
     known = _KEPT[id(index)]
     if key not in known or known[key][0] != generation:
         known[key] = generation, make()
-    adapter: AdapterT = known[key][1]
-    return adapter
-
-
-Answer = TypeVar("Answer")
+    answer: Answer = known[key][1]
+    return answer
 
 
 class CachedIndex(IndexAdapter):

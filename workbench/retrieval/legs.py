@@ -54,7 +54,7 @@ class FixedDepth(Depth):
 
 
 MOST_WORDS = 10
-"""So many of the words that a leg does not find are told in a sentence."""
+"""The largest number of words in the sentence about words that a leg does not find."""
 
 
 def _some_words(words: Sequence[str]) -> str:
@@ -296,11 +296,10 @@ class Union(PlainStage, slot="candidates"):
         columns: dict[str, Floats] = {}
         for leg in legs:
             raw, rank = aligned(leg.hits, rows)
-            relevance = raw if leg.hits.larger_is_better else -raw
             columns |= {
                 f"{leg.name}_raw": raw,
                 f"{leg.name}_rank": rank,
-                f"{leg.name}_relevance": relevance,
+                f"{leg.name}_relevance": replace(leg.hits, rows=rows, raw=raw).relevance,
             }
         return replace(
             trace,

@@ -316,6 +316,10 @@ class Pipeline(Shown):
             if mine.get(slot) != theirs.get(slot)
         )
 
+    def searches_as(self, other: Pipeline) -> bool:
+        """Whether the other pipeline has the same layout and stages in the same order, whatever its name."""
+        return (self.stages, self.layout) == (other.stages, other.layout)
+
     @property
     def _parts(self) -> dict[str, Stage | Layout | None]:
         return {"layout": self.layout, **{stage.slot: stage for stage in self.stages}}
@@ -470,7 +474,7 @@ def _check_vector(vector: object) -> None:
 
 
 def caution(pipeline: Pipeline, index: Index) -> MadeOtherwise | None:
-    """That an index is not made as the pipeline's release makes one; None if it is, or if none is asked."""
+    """How an index differs from one that the pipeline's release makes; None without difference or release."""
     indexing = pipeline.indexing
     if indexing is None:
         return None

@@ -31,7 +31,7 @@ def proper_nouns(texts: Iterable[str]) -> frozenset[str]:
 
 
 def is_name(word: str, texts: Sequence[str]) -> bool:
-    """Whether a word in lower case is among `names_of`; no other word of the texts is counted."""
+    """Whether a word in lower case is among `proper_nouns`; no other word of the texts is counted."""
     bare = re.escape(word)
     within = re.compile(rf"{bare}(?!\w)(?<={BEFORE}{bare})", re.IGNORECASE)  # the word first: it is rare
     found = [one for text in texts for one in within.findall(text)] if word[0].isalpha() else []

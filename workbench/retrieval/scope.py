@@ -89,7 +89,7 @@ class Scope(PlainStage, slot="scope"):
         seen, most = every.rows[: int(self.breadth)], int(self.k)
         passing = np.flatnonzero([self.lets_pass(one.path) for one in context.index.chunks(seen)])[:most]
         depth = int(passing[-1]) + 1 if passing.size == most else seen.size
-        hits = replace(every, rows=seen[passing], raw=every.raw[passing])
+        hits = every.at(passing)
         return replace(leg, depth=depth, hits=hits, scope=self.folders)
 
 

@@ -64,7 +64,7 @@ def system(name: str) -> Pipeline:
 
 
 SHOWN = 8
-"""So many systems of a product are named."""
+"""The largest number of systems of one product that an error names."""
 
 
 def _systems_of(product: str) -> list[Pipeline]:

@@ -80,7 +80,7 @@ class StopsForTheGone:
 
 MOST_MESSAGES = 20
 PERIOD_SECONDS = 60.0
-"""So many messages in so many seconds are printed; the others are counted."""
+"""The largest number of messages that are printed in that many seconds; the others are counted."""
 
 MOST_CHARACTERS = 2_000
 

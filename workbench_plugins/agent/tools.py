@@ -420,7 +420,7 @@ def _update(index: OpenIndex) -> str:
 
 
 def _warning(index: OpenIndex, file: Explanation | None) -> Answer:
-    """That the explained file, or another one, has changed since it was indexed; empty if none has."""
+    """A warning that the explained file, or another one, has changed since; empty if none has."""
     changed = index.changed()
     if not changed:
         return {}
@@ -432,7 +432,7 @@ def _warning(index: OpenIndex, file: Explanation | None) -> Answer:
 
 
 def _why_absent(index: OpenIndex, file: Explanation | None) -> list[str]:
-    """Of a file that is not in the index: why it is not read, or the most similar path that is there."""
+    """Why a file is not in the index, or the most similar path that is; empty for a file that is in it."""
     if file is None or file.verdicts:
         return []
     near = nearest(file.target, index.paths())

@@ -50,7 +50,7 @@ from workbench_plugins.cases.running import run_case, system_of_case, with_obser
 
 if TYPE_CHECKING:
     from workbench.measure.questions import QuestionSet
-    from workbench_plugins.diagnose.diagnosis import Diagnosis
+    from workbench_plugins.diagnose.page import Diagnosis
     from workbench_plugins.engines.museum import Side, Specimen
 
 Travelling = Literal["none", "float16", "float32"]

@@ -166,7 +166,7 @@ def _from(base: Pipeline, pipeline: Pipeline) -> CaseSystem | None:
         same = pipeline_of_case(found)
     except InputError:
         return None
-    return found if (same.stages, same.layout) == (pipeline.stages, pipeline.layout) else None
+    return found if same.searches_as(pipeline) else None
 
 
 def _change(name: str, one: Difference) -> Change | None:

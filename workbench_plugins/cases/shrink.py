@@ -140,7 +140,7 @@ def smallest(items: Sequence[Item], fails: Callable[[Sequence[Item]], bool]) -> 
 SHRUNK = "Shrunk: each passage keeps the vector of its original text."
 MOST_ROUNDS = 5
 SENTENCE = 3
-"""So many words make a sentence that a maintainer can read."""
+"""The least number of words of a sentence that a maintainer can read."""
 LINES, SENTENCES = re.compile(r"[^\n]+\n*"), re.compile(r"[^\n.!?。！？]+(?:[.!?。！？]+\s*|\n*|$)")
 
 Reason = tuple[bool, str, str]

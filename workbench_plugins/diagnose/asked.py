@@ -27,7 +27,7 @@ LARGEST = 20_000
 MANY_WORDS = 40
 """A question of so many words is a text with a question in it, whatever answer is wanted."""
 MOST_TRIED = 24
-"""So many other questions are tried at most."""
+"""The largest number of other questions that are tried."""
 
 Works = Callable[[Trace], bool]
 """Whether an answer is as wanted."""
@@ -84,9 +84,10 @@ class Asked:
         return next(self._working(others), ("", None))[0]
 
     def best_that_works(self, others: Iterator[str]) -> str:
-        """Of the first few others that give the wanted answer, the one with the wanted file first in it.
+        """The best of the first few others that give the wanted answer: it has the wanted file first.
 
-        Among these, as for a search without a wanted file, the one whose first file stands out most.
+        Of several such questions, and of a search without a wanted file, the best is the one whose first file
+        stands out most.
         """
 
         def merit(found: tuple[str, Trace]) -> tuple[int, float]:
@@ -143,8 +144,7 @@ def settings_of(pipeline: Pipeline) -> tuple[str, ...] | None:
     known = named(pipeline.name)
     if known is None:
         return None
-    same = (known.stages, known.layout) == (pipeline.stages, pipeline.layout)
-    return () if same else typed_settings(known, pipeline) or None
+    return () if known.searches_as(pipeline) else typed_settings(known, pipeline) or None
 
 
 def search_command(question: str, pipeline: Pipeline, index: Index) -> str:

@@ -13,7 +13,8 @@ import numpy as np
 
 from workbench.contracts import Index
 from workbench.errors import InputError
-from workbench.measure.blame import Reruns, edited
+from workbench.measure.edits import edited
+from workbench.measure.reruns import Reruns
 from workbench.records import Candidate, DropKind, Trace
 from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.explain import Explanation, Verdict, explain, steps
@@ -32,7 +33,7 @@ Thing = TypeVar("Thing")
 
 
 MOST_TRIED = 800
-"""So many sets of one size are tried at most; beyond that a large set is made smaller, one by one."""
+"""The largest number of sets of one size that are tried. Then a large set is made smaller, one by one."""
 
 MOST_CAUSES = 4
 FEW = 3
@@ -114,7 +115,7 @@ MUCH = 2
 
 
 def _lowers(some: Sequence[Repair], runs: Reruns, goal: Goal) -> str:
-    """In words, that a single repair gives the file much more of its score; empty if it does not.
+    """A sentence for a single repair that gives the file much more of its score; empty if it does not.
 
     Such a stage writes a factor, as a decay does: it is no leg's score, no fusion and no cut.
     """
@@ -262,10 +263,10 @@ def _repair_text(pipeline: Pipeline, repair: Repair) -> str:
 
 
 TWO_LINES = 160
-"""So many letters fill two lines of a usual terminal."""
+"""The number of letters that fill two lines of a usual terminal."""
 
 MOST_OF_A_STAGE = 100
-"""So many letters of a stage's words leave room for the rest of a cause."""
+"""The number of letters of a stage's words that leave room for the rest of a cause."""
 
 
 def _state(some: Sequence[Repair], suspected: Suspects, runs: Reruns, goal: Goal, prices: Prices) -> str:
@@ -308,7 +309,7 @@ def _state_of(
 
 
 def _empty_text(trace: Trace, slot: str) -> str:
-    """That the leg of a slot brings nothing; empty for a leg that brings something, and for another slot."""
+    """A remark for the slot of a leg that brings nothing; empty for any other slot."""
     legs = [one.name for one in legs_of(trace.stages) if one.slot == slot]
     silent = [name for name in legs if name in trace.legs and not trace.legs[name].hits.rows.size]
     return " (here it brings nothing)" if silent else ""
@@ -371,7 +372,7 @@ def _whose(trace: Trace, best: Candidate) -> str:
 
 
 def _above_all(prices: Prices) -> str:
-    """That a floor is above the best score of every question, so that it drops whatever is found."""
+    """A remark for a floor above the best score of every question, which drops whatever is found."""
     best = drops_all(prices.traces)
     if best is None:
         return ""

@@ -7,26 +7,25 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
-from workbench.measure.blame import Reruns
+from workbench.measure.reruns import Reruns
 from workbench.memory.embedding.local import has_runs
 from workbench.records import Chunk
 from workbench.retrieval.query import unicode_words
 from workbench.stop_words import content_words
 from workbench_plugins.diagnose.asked import lower_words, short
 from workbench_plugins.diagnose.causes import Cause
-from workbench_plugins.diagnose.outside import (
-    KINDS,
+from workbench_plugins.diagnose.kinds import KINDS, of_kind
+from workbench_plugins.diagnose.parameters import Aim, Goal
+from workbench_plugins.diagnose.vector_causes import (
     asks_vectors,
     distances_of,
     found_with,
     half_read,
-    of_kind,
     unread_text,
 )
-from workbench_plugins.diagnose.parameters import Aim, Goal
 
 MOST_PIECES = 24
-"""So many passages of a file are embedded alone."""
+"""The largest number of a file's passages that are embedded alone."""
 PIECE = re.compile(r"[^\n.!?。！？]{12,}[.!?。！？]?")
 HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from workbench.contracts import Index
 from workbench.errors import InputError
-from workbench.measure.blame import Reruns
+from workbench.measure.reruns import Reruns
 from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import PACKAGED_MODEL, LocalEmbedder, UsualReading, reading_named
 from workbench.memory.files import GENERAL, SOURCE

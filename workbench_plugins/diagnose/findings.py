@@ -107,7 +107,7 @@ def lint(pipeline: Pipeline) -> Findings:
 
 def lint_pair(one: Pipeline, other: Pipeline) -> Findings:
     """Whether two systems can differ at all."""
-    if (one.stages, one.layout) != (other.stages, other.layout):
+    if not one.searches_as(other):
         return Findings(one.name)
     return Findings(
         one.name, [_found("two systems that cannot differ", "0 slots differ", one.name, other.name)]

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.errors import InputError
-from workbench.measure.blame import LAYOUT, Edit, Reruns, edited, edits_between
+from workbench.measure.edits import LAYOUT, Edit, edited, edits_between
 from workbench.measure.paired import Paired
+from workbench.measure.reruns import Reruns
 from workbench.records import KEPT, Stage, Trace
 from workbench.retrieval.columns import parameters
 from workbench.retrieval.cutoff import Floor, Limit
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 FUNCTION = re.compile(r"<function (\w+) at 0x[0-9a-f]+>")
 """How Python writes a function that is a parameter of a stage; its address says nothing."""
 MOST_FIXES = 5
-"""So many fixes are shown: more would be no advice."""
+"""The number of fixes that are shown: more would be no advice."""
 
 FIRST, OTHER, LARGER = range(3)
 """The groups of fixes: the best repair of the first cause, others, and longer answers, which let in much."""
@@ -171,8 +172,7 @@ class Fix:
             return f"--set {self.setting}={setting_text(self.value)}"
         if self.settings:
             return " ".join(f"--set {one}" for one in self.settings)
-        same = (self.pipeline.stages, self.pipeline.layout)
-        known = (one.name for one in lasting_systems() if (one.stages, one.layout) == same)
+        known = (one.name for one in lasting_systems() if one.searches_as(self.pipeline))
         return next((f"--system {name}" for name in known), None)
 
     @property
@@ -537,7 +537,7 @@ def lines_of(pipeline: Pipeline, file: str = "") -> list[str]:
     name = file if is_of_file(file) else pipeline.name
     known = named(name)
     typed = () if known is None else settings_between(known, pipeline)
-    same = known is not None and (known.stages, known.layout) == (pipeline.stages, pipeline.layout)
+    same = known is not None and known.searches_as(pipeline)
     if not (same or typed):
         return []
     lines = ["import workbench as wb", "", f"pipeline = wb.system({name!r})"]
@@ -556,7 +556,7 @@ def _joined(*parts: Sequence[str]) -> str:
 
 
 def _lines(edits: Sequence[Edit]) -> list[str]:
-    imports = ["import workbench as wb", "from workbench.measure.blame import Edit, edited"]
+    imports = ["import workbench as wb", "from workbench.measure.edits import Edit, edited"]
     steps = []
     for edit in edits:
         content, imported = _expression(edit)

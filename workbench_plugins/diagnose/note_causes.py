@@ -15,7 +15,7 @@ from textwrap import shorten
 
 from workbench.contracts import Index
 from workbench.errors import WorkbenchError
-from workbench.measure.blame import Reruns
+from workbench.measure.reruns import Reruns
 from workbench.memory.files import FileLocation, open_below
 from workbench.memory.index import MemoryIndex
 from workbench.memory.options import Options

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from workbench.measure.blame import Reruns
+from workbench.measure.reruns import Reruns
 from workbench.records import KEPT, Trace
 from workbench.retrieval.columns import Columns
 from workbench.retrieval.explain import column_name

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from workbench.measure.blame import Edit, Reruns
+from workbench.measure.edits import Edit
+from workbench.measure.reruns import Reruns
 from workbench.retrieval.legs import LegStage, legs_of
 from workbench.retrieval.own_stages import is_own
 from workbench_plugins.diagnose.parameters import (

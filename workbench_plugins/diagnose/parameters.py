@@ -19,7 +19,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import numpy as np
 
 from workbench.errors import InputError
-from workbench.measure.blame import Reruns
+from workbench.measure.reruns import Reruns
 from workbench.records import Stage, Trace
 from workbench.retrieval.columns import parameters
 from workbench.retrieval.cutoff import Limit
@@ -153,7 +153,7 @@ def settings_between(one: Pipeline, other: Pipeline) -> tuple[str, ...]:
         made = with_settings(one, found)
     except InputError:
         return ()
-    return tuple(found) if (made.stages, made.layout) == (other.stages, other.layout) else ()
+    return tuple(found) if made.searches_as(other) else ()
 
 
 def _is_whole(stage: Stage, parameter: str) -> bool:

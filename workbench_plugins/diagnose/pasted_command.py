@@ -36,7 +36,7 @@ def command_with(command: Sequence[str], now: Pipeline, fix: Fix) -> str:
     others, own = _parted(command)
     for pairs in _ways(own, list(zip(words[::2], words[1::2], strict=True)), now, fix.pipeline):
         made = _made_by(pairs)
-        if made is not None and (made.stages, made.layout) == (fix.pipeline.stages, fix.pipeline.layout):
+        if made is not None and made.searches_as(fix.pipeline):
             return shlex.join([*others, *chain.from_iterable(pairs)])
     return ""
 

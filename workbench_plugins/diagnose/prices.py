@@ -19,10 +19,10 @@ import numpy as np
 
 from workbench.contracts import Index
 from workbench.errors import WorkbenchError
-from workbench.measure.blame import Reruns
 from workbench.measure.measures import HITS
 from workbench.measure.paired import Paired, paired_values
 from workbench.measure.questions import Control, Question, QuestionSet
+from workbench.measure.reruns import Reruns
 from workbench.records import Floats, Trace
 from workbench.retrieval.cutoff import Limit
 from workbench.retrieval.index_adapters import CachedIndex

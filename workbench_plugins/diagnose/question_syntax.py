@@ -20,7 +20,7 @@ NEGATED = re.compile(rf"(?:\bNOT\s+|(?<!\S)-(?=[\"(\w]))(?:[A-Za-z_]{{2,12}}:)?{
 WILDCARD = re.compile(r"(\w+)\*")
 MARK = re.compile(r'["()*]|(?<=[\w"])[~^]\d*(?!\w)')
 FULL_WORDS = 3
-"""So many words of the notes are tried for the beginning of one."""
+"""The largest number of words of the notes that are tried for the beginning of one."""
 
 NEGATION = re.compile(
     r"[,;]?\s*\b(?:but not|not|without|except(?: for)?|other than|excluding|rather than|no)\b([^,;.?!]+)",

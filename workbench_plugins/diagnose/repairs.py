@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.measure.blame import LAYOUT, Edit, edited, edits_between, fits
+from workbench.measure.edits import LAYOUT, Edit, edited, edits_between, fits
 from workbench.records import Stage
 from workbench.retrieval.cutoff import Limit, MinScore, Order, early_limits
 from workbench.retrieval.fusion import OneLeg, RankSum, Weighted

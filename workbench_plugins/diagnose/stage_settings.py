@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from workbench.contracts import Layout
 from workbench.errors import InputError, unknown_name
-from workbench.measure.blame import LAYOUT, Edit, Reruns, edited, next_common
+from workbench.measure.edits import LAYOUT, Edit, edited, next_common
+from workbench.measure.reruns import Reruns
 from workbench.records import Stage
 from workbench.retrieval.pipeline import Difference, Pipeline
 from workbench.retrieval.settings import with_settings
@@ -101,7 +102,7 @@ def typed_settings(one: Pipeline, other: Pipeline) -> tuple[str, ...]:
         changed = with_typed(one, some)
     except InputError:  # one of several stages does not fit without the others
         return ()
-    return tuple(some) if (changed.stages, changed.layout) == (other.stages, other.layout) else ()
+    return tuple(some) if changed.searches_as(other) else ()
 
 
 def short_settings(runs: Reruns, goal: Goal, wanted: Pipeline) -> tuple[tuple[str, ...], Pipeline]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from workbench.measure.blame import LAYOUT, Reruns
+from workbench.measure.edits import LAYOUT
+from workbench.measure.reruns import Reruns
 from workbench.records import KEPT, Floats, Hits, Stage, Trace
 from workbench.retrieval.columns import Columns
 from workbench.retrieval.cutoff import Floor, Limit, MinScore, early_limits
@@ -249,7 +250,7 @@ def ends_of_parts(trace: Trace) -> dict[str, tuple[float, float]]:
 
 
 def scales_apart(trace: Trace, slot: str) -> str:
-    """In words, that a fusion adds or compares two scales: one leg's parts are all above 1, another's not.
+    """A sentence for a fusion of two scales: all parts of one leg are above 1, and those of another are not.
 
     It is empty where they are not, and for a slot that neither fuses nor makes one of these scores.
     """
@@ -290,7 +291,7 @@ def _better_dropped(trace: Trace, limit: Limit) -> int:
 
 
 def early_text(trace: Trace, slot: str) -> str:
-    """In words, that a limit in this slot stands before the order, and what it costs; empty for none."""
+    """A remark for a limit that stands before the order in this slot, with what it costs; empty for none."""
     for limit in early_limits(trace.stages):
         better = _better_dropped(trace, limit)
         if limit.slot == slot and better:

@@ -24,7 +24,8 @@ from workbench.views.living.as_code import GIVEN, pipeline_code
 from workbench.views.living.notebook import Widget
 from workbench.views.living.selection import Link
 from workbench.views.living.state import RefusedError, setting
-from workbench_plugins.diagnose.diagnosis import Diagnosis, becomes_text, diagnose, fixes_table
+from workbench_plugins.diagnose.diagnosis import diagnose
+from workbench_plugins.diagnose.page import Diagnosis, becomes_text, fixes_table
 from workbench_plugins.diagnose.sweep import Sweep, best, held_out, sweep
 
 MOST_TOLD = 1_000

@@ -27,7 +27,7 @@ QUANTITY = re.compile(
 SAME_SIZE = 0.02
 """Quantities that differ by this share are the same, since one of them may be rounded."""
 MOST_WORDS = 4
-"""So many words of a text may be one word of the other."""
+"""The largest number of words of one text that may be one word of the other."""
 
 Pair = tuple[str, str]
 """What the question has, and what the note has for it."""

@@ -43,9 +43,9 @@ from workbench.safe_text import counted
 from workbench_plugins.doctor.store_snapshot import StoreSnapshot, Vectors, ours
 
 SAMPLED = 12
-"""So many chunks are embedded again from all over the store, and so many of those that look least at home."""
+"""How many chunks from all over the store are embedded again, and as many that look least at home."""
 FEW = 2
-"""So many chunks of a file, and of all others, are embedded again when one file is asked about."""
+"""How many chunks of the file that is asked about are embedded again, and as many of all others."""
 NEAR = 10_000
 """A line of a chunk is first looked for so many characters before the last one: chunks overlap."""
 LONG = 600
@@ -53,7 +53,7 @@ LONG = 600
 WHOLE = 8_000
 """Texts of more characters are not embedded again."""
 COPIES = 3
-"""So many copies of one text fill half of an answer of six."""
+"""The number of copies of one text that fill half of an answer of six."""
 UNIT = 1e-3
 """How far the length of a unit vector may be from 1."""
 

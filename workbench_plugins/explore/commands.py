@@ -11,12 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.app import (
-    SAMPLE,
-    IndexFile,
-    IndexOptions,
-    ReEmbed,
-)
+from workbench.cli.app import SAMPLE, IndexFile, IndexOptions, ReEmbed
 from workbench.cli.lab import check_installed, serve
 from workbench.cli.output import print_error
 from workbench.errors import Interrupted
@@ -60,7 +55,7 @@ def explore(
                 raise typer.Exit(code)
 
     def ready(address: str, once: str) -> None:
-        # Not `tell`, which hides what follows a question mark: here it is the token that the reader needs.
+        # Not `print_error`, which hides what follows a question mark: here that is the token.
         print(f"The page is at {address}\nCtrl-C ends it.", file=sys.stderr, flush=True)
         if browser:
             webbrowser.open(once)

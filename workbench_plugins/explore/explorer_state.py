@@ -357,7 +357,7 @@ def _outcome(name: str, trace: Trace) -> str:
 
 
 def _of_index(pipeline: Pipeline, index: Index, is_base: bool) -> list[str]:
-    """Of a side: that it is searched in a release's index, and that an index beside is out of date."""
+    """Remarks about a side that is searched in a release's index, or in an index that is out of date."""
     said = []
     if release := made_as(index):
         own = command_for_own(index) if pipeline.indexing is None else ""

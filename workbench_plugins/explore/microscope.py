@@ -214,8 +214,8 @@ class MatchAttempt:
     """One way to query a question: its MATCH expressions, the rows that they find together, and the systems.
 
     Several expressions run one after another; an empty tuple means that the builder reads no word. `of` is
-    the number of rows in the index, and `unit` is what a row is: a chunk or a note. `says` describes each
-    query builder that creates these expressions.
+    the number of rows in the index, and `unit` is what a row is: a chunk or a note. `description` describes
+    each query builder that creates these expressions.
     """
 
     matches: tuple[str, ...]

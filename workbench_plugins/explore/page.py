@@ -28,9 +28,9 @@ from workbench_plugins.explore.log import WORST, Asked, logged, worst_first
 
 WORD = re.compile(r"[^\W_][\w'’-]*")
 PART = 5
-"""So many labelled questions are searched in one go."""
+"""The number of labelled questions that are searched in one go."""
 COUNTS = 8
-"""So many counts of losses are kept: pages that are open at once count for settings of their own."""
+"""The number of counts of losses that are kept: pages that are open at once have settings of their own."""
 
 WORDS = 8
 """The number of words of the first question."""

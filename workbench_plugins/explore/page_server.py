@@ -30,9 +30,7 @@ from workbench.cli.bounded_http import BACKLOG, BoundedConnection
 from workbench.errors import InputError, WorkbenchError
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import OpenIndex
-from workbench.retrieval.pipeline import Pipeline
 from workbench.safe_text import counted, visible
-from workbench.systems.catalogue import SYSTEMS
 from workbench.tables import framed, html_of
 from workbench.views.living import as_json, script, style
 from workbench.views.plotlyjs import figures_script, figures_style, packed
@@ -272,14 +270,13 @@ def serve_page(
     saved: Path,
     port: int,
     ready: Callable[[str, str], None],
-    pipelines: Mapping[str, Pipeline] = SYSTEMS,
 ) -> None:
     """Answers on the loopback address until it is interrupted.
 
     `ready` is told two addresses first: one that stays, and one that opens the page once.
     Raises InputError for a port that is taken, and for a memory without a file.
     """
-    desk = Desk(index, labelled, saved, pipelines)
+    desk = Desk(index, labelled, saved)
     server = Server(desk)
     with socket.socket() as opened, closing(desk.indexes):
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -540,8 +540,7 @@ class PathIndex(IndexAdapter):
 
         `raw` is bm25 over the paths. A file that only substrings found gets 0, the best possible value.
         """
-        found = self.path_table.matching(question)
-        return Hits(found.rows[:limit], found.raw[:limit])
+        return self.path_table.matching(question).at(slice(limit))
 
     def exact_paths(self, question: str) -> Rows:
         """The first chunks of the files whose path, name or stem is the question, at most 200."""
@@ -639,7 +638,7 @@ class ManyQueries(QueryLeg):
             return None
         found = self.leg(trace, index, leg.queries, index.size).hits
         rest = ~np.isin(found.rows, leg.hits.rows)
-        return _together([leg.hits, Hits(found.rows[rest], found.raw[rest])])
+        return _together([leg.hits, found.at(rest)])
 
 
 def _compiled(queries: Sequence[TextQuery], index: Index) -> str | None:

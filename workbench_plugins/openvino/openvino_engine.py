@@ -180,9 +180,9 @@ Ranges = Mapping[str, NDArray[np.float32]]
 """For each place the least and the largest input, after the division, and the scales: `place/scales`."""
 
 
-def stored_ranges(file: Path = RANGES) -> dict[str, NDArray[np.float32]]:
-    """The ranges from a file."""
-    with np.load(file, allow_pickle=False) as found:
+def stored_ranges() -> dict[str, NDArray[np.float32]]:
+    """The measured ranges that this feature brings along."""
+    with np.load(RANGES, allow_pickle=False) as found:
         return {name: found[name] for name in found.files}
 
 
@@ -207,8 +207,8 @@ class Rounded(Exact):
 
 
 FEW = 12
-"""Up to so many texts are read by one thread, with the model that is there for questions: another one would
-have to be made ready first, which takes longer."""
+"""The largest number of texts that one thread reads, with the model that is there for questions. To make
+another one ready takes longer."""
 STEP = 16
 """Batches are padded to a multiple of this many word pieces: OpenVINO prepares itself for each new length."""
 

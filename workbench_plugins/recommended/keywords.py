@@ -1,6 +1,6 @@
 """BM25 over stems, held in memory: scores of any texts, and the most that a question could score.
 
-The stems of a text, cut as FTS5's own porter tokenizer cuts it.
+A text has the stems that FTS5's own porter tokenizer makes.
 """
 
 from __future__ import annotations

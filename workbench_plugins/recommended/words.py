@@ -35,7 +35,7 @@ MEAN = 0.99
 
 
 POOLED = 2.2
-"""So many words of a chunk share a code on average."""
+"""The number of words of a chunk that share a code on average."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,9 @@ from workbench_plugins.cases.model import (
     environment,
 )
 from workbench_plugins.cases.running import run_case
-from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
+from workbench_plugins.diagnose.diagnosis import diagnose
 from workbench_plugins.diagnose.fixes import Fix
+from workbench_plugins.diagnose.page import Diagnosis
 from workbench_plugins.diagnose.parameters import settings_between
 from workbench_plugins.engines.lists import Asked, Scores
 from workbench_plugins.engines.presets import PIPELINES
@@ -107,7 +108,7 @@ def cause_in_lists(ran: CaseRun) -> list[str]:
 
 
 FEWEST_RISING = 3
-"""So many numbers that rise are hardly in this order by accident."""
+"""The least number of rising numbers that are hardly in this order by accident."""
 
 
 def _as_distances(case: Case, asked: CaseQuestion) -> list[str]:

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from workbench.errors import InputError
-from workbench.measure.blame import Reruns
+from workbench.measure.reruns import Reruns
 from workbench.records import Hits, Rows
 from workbench.retrieval.cutoff import Limit, Order
 from workbench.retrieval.fusion import Fusion, RankSum
@@ -389,7 +389,7 @@ def scaled_to_one(index: ListIndex, leg: str, question: str, depth: int) -> Hits
 
 
 OTHER_QUESTIONS = 3
-"""So many questions of other words tell that a leg does not read its question."""
+"""The least number of questions of other words that show that a leg does not read its question."""
 
 
 def _deaf(index: RecordedIndex, leg: ListLeg, runs: Reruns, goal: Goal) -> Iterator[Cause]:

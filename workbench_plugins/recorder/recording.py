@@ -247,7 +247,7 @@ class Recorder:
 FEWEST_SCORES = 2
 """One score may be that of a fusion by accident."""
 WEIGHTS = 20
-"""So many parts share the weights that are tried where an engine's own ones do not give its scores."""
+"""The number of parts of the weights that are tried where an engine's own ones do not give its scores."""
 
 
 def _other_weights(fusion: Any) -> list[Any]:

@@ -18,7 +18,7 @@ from workbench_plugins.reproduce.report_patterns import WORDS, form
 FIRST_LINES, LAST_LINES, LONGEST_LINE = 1_000, 300, 2_000
 """What is read of a report: a log between says nothing new."""
 MOST_CHARACTERS, SHORT_LINE = 300_000, 200
-"""After so many characters the beginnings of lines are read; no report on GitHub has more than 65,536."""
+"""Beyond that many characters only beginnings of lines are read. No report on GitHub has more than 65,536."""
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 PRE = re.compile(r"<pre\b[^<>]*>(?:\s*<code\b[^<>]*>)?|(?:</code>\s*)?</pre>", re.IGNORECASE)
 PRE_MARK = "~~~~~~~~"

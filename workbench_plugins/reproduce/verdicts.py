@@ -389,7 +389,7 @@ def _worlds(report: Report) -> Iterator[tuple[CaseMemory, float]]:
 
 
 def others(count: int) -> list[CaseNote]:
-    """So many neutral notes."""
+    """Neutral notes, as many as are asked for."""
     return [CaseNote(path=f"memory/other-{n + 1}.md", text=f"{NEUTRAL[n]}\n") for n in range(count)]
 
 

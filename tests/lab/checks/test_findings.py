@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import PROJECT
 from tests.memory.test_store import a_store
-from workbench.measure.blame import Edit, edited
+from workbench.measure.edits import Edit, edited
 from workbench.memory.embedding.local import ToyEmbedder
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.cutoff import MinScore

@@ -11,15 +11,15 @@ import pytest
 
 from tests.conftest import SAMPLE
 from workbench.contracts import Index
-from workbench.measure.blame import Reruns
 from workbench.measure.questions import Question, QuestionSet, load_questions
+from workbench.measure.reruns import Reruns
 from workbench.records import Trace
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.terminal import text_of
-from workbench_plugins.diagnose.diagnosis import Diagnosis, becomes_text
 from workbench_plugins.diagnose.fixes import Fix
 from workbench_plugins.diagnose.keys import keys_of
+from workbench_plugins.diagnose.page import Diagnosis, becomes_text
 from workbench_plugins.diagnose.parameters import TYPED, parameters_of
 from workbench_plugins.diagnose.repairs import combined
 

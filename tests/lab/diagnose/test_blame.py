@@ -11,22 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import InputError
-from workbench.measure.blame import (
-    ORDER,
-    OVERLAP,
-    Blame,
-    Edit,
-    Reruns,
-    blame,
-    changes_between,
-    drawn_shares,
-    edited,
-    edits_between,
-    exact_shares,
-    order_between,
-)
+from workbench.measure.blame import OVERLAP, Blame, blame, changes_between, drawn_shares, exact_shares
+from workbench.measure.edits import ORDER, Edit, edited, edits_between, order_between
 from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import QuestionSet
+from workbench.measure.reruns import Reruns
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import search
@@ -84,9 +73,12 @@ def heading(found: Blame) -> str:
 
 def test_no_change_is_called_the_largest_if_another_one_is_as_large(three_bugs: Blame) -> None:
     first, second, *_ = three_bugs.by_share
-    assert f"the largest share has {first.name}" in heading(three_bugs)
+    assert f"{first.name} has the largest share" in heading(three_bugs)
     tied = replace(three_bugs, parts=(first, replace(second, share=first.share)))
-    assert f"the largest shares are equal: {', '.join(sorted((first.name, second.name)))}" in heading(tied)
+    assert (
+        f"{' and '.join(sorted((first.name, second.name)))} have the largest shares, which are equal"
+        in heading(tied)
+    )
     none = replace(three_bugs, parts=(replace(first, share=Fraction()), replace(second, share=Fraction())))
     assert "every share is 0" in heading(none)
 

@@ -30,7 +30,8 @@ from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.catalogue import INDEXINGS
 from workbench.systems.openclaw import WORKAROUND
 from workbench_plugins.diagnose.chunk_sizes import chunker_named, cut_index, rebuilt
-from workbench_plugins.diagnose.diagnosis import Diagnosis, Trials, diagnose
+from workbench_plugins.diagnose.diagnosis import Trials, diagnose
+from workbench_plugins.diagnose.page import Diagnosis
 from workbench_plugins.openclaw.config import read
 from workbench_plugins.openclaw.sessions import Sessions
 from workbench_plugins.providers.clients import Access

@@ -17,12 +17,13 @@ from tests.commands import Run
 from tests.lab.diagnose.claims import FAILING, check_claims, check_sentences, missed
 from tests.retrieval.test_properties import check_same
 from workbench.errors import InputError
-from workbench.measure.blame import Edit, Reruns, edited
+from workbench.measure.edits import Edit, edited
 from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import Question, QuestionSet
+from workbench.measure.reruns import Reruns
 from workbench.memory.index import MemoryIndex
 from workbench.memory.opening import open_index
-from workbench.records import Trace, Vector
+from workbench.records import Clause, Hits, Query, Trace, Vector
 from workbench.retrieval.cutoff import MinScore, Order
 from workbench.retrieval.index_adapters import CachedIndex, IndexAdapter
 from workbench.retrieval.pipeline import Pipeline, search
@@ -32,8 +33,9 @@ from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WITH_EVIDENCE
 from workbench_plugins.diagnose import fixes
 from workbench_plugins.diagnose.asked import search_command
-from workbench_plugins.diagnose.diagnosis import Diagnosis, RankedIndex, diagnose, diagnose_unwanted
+from workbench_plugins.diagnose.diagnosis import RankedIndex, diagnose, diagnose_unwanted
 from workbench_plugins.diagnose.fixes import Fix
+from workbench_plugins.diagnose.page import Diagnosis
 from workbench_plugins.diagnose.parameters import Aim, parameters_of, settings_between
 from workbench_plugins.diagnose.repairs import repairs
 from workbench_plugins.diagnose.stage_settings import typed_settings, with_typed
@@ -143,6 +145,19 @@ def test_another_limit_gives_the_trace_of_a_search(name: str, kept: CachedIndex)
         assert mine.legs.keys() == usual.legs.keys()
         assert [leg.depth for leg in mine.legs.values()] == [leg.depth for leg in usual.legs.values()]
         check_same(mine, usual)
+
+
+class _AnotherNumber(IndexAdapter):
+    """An index whose full-text search gives another number than bm25."""
+
+    def keyword(self, query: Query, limit: int) -> Hits:
+        return replace(self.inner.keyword(query, limit), number="ts_rank")
+
+
+def test_a_ranked_index_says_what_its_numbers_are(kept: CachedIndex) -> None:
+    query = Query((Clause("rooibos"),), "OR")
+    found = RankedIndex(_AnotherNumber(kept)).keyword(query, 1)
+    assert (found.number, found.rows.size) == ("ts_rank", 1)
 
 
 def test_the_best_fix_loses_the_least_by_the_price_of_an_evaluation(

@@ -11,7 +11,7 @@ from benchmarks.faults import SUM
 from benchmarks.planted_brewery import Both, InBothLegs, NanSum
 from tests import world
 from workbench.errors import InputError
-from workbench.measure.blame import Reruns
+from workbench.measure.reruns import Reruns
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import FixedDepth, VectorLeg

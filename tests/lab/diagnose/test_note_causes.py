@@ -24,7 +24,8 @@ from workbench.records import Trace
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.catalogue import SYSTEMS, indexing
 from workbench_plugins.diagnose.asked import Asked
-from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
+from workbench_plugins.diagnose.diagnosis import diagnose
+from workbench_plugins.diagnose.page import Diagnosis
 from workbench_plugins.diagnose.question_causes import question_causes
 from workbench_plugins.diagnose.readings import READINGS, in_code_page
 

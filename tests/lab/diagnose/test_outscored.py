@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.measure.blame import Reruns
+from workbench.measure.reruns import Reruns
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import search
 from workbench.retrieval.settings import with_settings
 from workbench.systems.catalogue import system
-from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
+from workbench_plugins.diagnose.diagnosis import diagnose
 from workbench_plugins.diagnose.outscored import higher
+from workbench_plugins.diagnose.page import Diagnosis
 from workbench_plugins.diagnose.parameters import Aim, Goal
 from workbench_plugins.rerank import reranker_named, with_reranker
 

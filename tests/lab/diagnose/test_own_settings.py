@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from tests import world
-from workbench.measure.blame import Edit, edited
+from workbench.measure.edits import Edit, edited
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.fusion import RankSum
 from workbench.retrieval.pipeline import search
 from workbench.safe_text import counted
 from workbench.systems.catalogue import system
 from workbench.terminal import text_of
-from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
+from workbench_plugins.diagnose.diagnosis import diagnose
+from workbench_plugins.diagnose.page import Diagnosis
 from workbench_plugins.diagnose.pasted_command import command_with
 from workbench_plugins.diagnose.stage_settings import with_typed
 

@@ -13,7 +13,7 @@ import pytest
 from benchmarks import pasting
 from benchmarks.faults import SUM
 from tests.commands import Run, python
-from workbench.measure.blame import Edit
+from workbench.measure.edits import Edit
 from workbench.memory.opening import open_index
 from workbench.memory.options import Options
 from workbench.memory.sync import index_folder

@@ -164,9 +164,9 @@ def batches(lengths: Sequence[int], size: int) -> Iterator[list[int]]:
         yield batch
 
 
-def cpu_has(precision: Precision, flags: frozenset[str] | None = None) -> bool:
+def cpu_has(precision: Precision) -> bool:
     """Whether the processor has instructions for this precision. An unknown one is taken to have them."""
-    flags = cpu_flags() if flags is None else flags
+    flags = cpu_flags()
     return precision == "fp32" or not flags or any(one in flags for one in INSTRUCTIONS[precision])
 
 

@@ -16,7 +16,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import asdict, astuple, dataclass, replace
+from dataclasses import asdict, astuple, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -378,7 +378,7 @@ class IndexStore(VectorCache):
 
     @cached_property
     def known_vectors(self) -> KnownVectors:
-        """What embeds texts for this store finds known vectors here, and keeps new ones."""
+        """The vectors of texts that this store has embedded; an embedder reads them and adds to them."""
         return KnownVectors(self)
 
 
@@ -425,7 +425,7 @@ class Provenance:
         vectors_later: bool = False,
         indexed_as: str | None = None,
     ) -> None:
-        """Keeps how the folder was read; None leaves a value as it is.
+        """Writes how the folder was read; None, or False for `vectors_later`, leaves a value as it is.
 
         With `ties_by_row`, hits with equal numbers come in the order in which they were stored. With
         `vectors_later`, chunks without a vector are no damage from now on. `indexed_as` names the release
@@ -511,7 +511,7 @@ def in_order(store: IndexStore, hits: Hits) -> Hits:
     if len(set(hits.raw.tolist())) < hits.raw.size and not store.provenance.ties_by_row:
         keys = np.array([chunk.id for chunk in store.chunks(hits.rows)], np.str_)
     order = np.lexsort((keys, hits.raw))
-    return replace(hits, rows=hits.rows[order], raw=hits.raw[order])
+    return hits.at(order)
 
 
 def keyed(

@@ -156,7 +156,7 @@ class Scan:
     def _exactly(self, query: Vector, near: NDArray[np.int64], limit: int) -> Hits:
         hits = exact_hits(self.rows[near], self.vectors[near], query)
         best = np.lexsort((self._by_id[near], hits.raw))[:limit]
-        return Hits(hits.rows[best], hits.raw[best])
+        return hits.at(best)
 
 
 def exact_hits(rows: Rows, vectors: NDArray[np.float32], query: Vector) -> Hits:

@@ -20,11 +20,11 @@ def number_text(value: float, step: float) -> str:
     return text if abs(float(text) - value) < 1e-9 else f"{value:g}"
 
 
-def pipeline_code(pipeline: Pipeline, name: str = "pipeline") -> list[str]:
-    """Lines of code that get `pipeline`: by its name if it is registered, else from the evaluations."""
+def pipeline_code(pipeline: Pipeline) -> list[str]:
+    """Lines of code that set `pipeline`: by its name if it is registered, else from the evaluations."""
     if SYSTEMS.get(pipeline.name) == pipeline:
-        return [f"{name} = wb.system({pipeline.name!r})"]
+        return [f"pipeline = wb.system({pipeline.name!r})"]
     return [
         "# `evaluations` are those that the widget was given.",
-        f"{name} = next(one.pipeline for one in evaluations if one.pipeline.name == {pipeline.name!r})",
+        f"pipeline = next(one.pipeline for one in evaluations if one.pipeline.name == {pipeline.name!r})",
     ]

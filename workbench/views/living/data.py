@@ -90,7 +90,7 @@ class Judged:
 def lab_data(judged: Sequence[Judged]) -> dict[str, Any]:
     """The evaluations for the threshold lab."""
     first = judged[0].evaluation
-    chunks = Chunks(trace for one in judged for trace in _traces(one.evaluation))
+    chunks = Chunks(trace for one in judged for trace in one.evaluation.traces)
     asked = [{"question": one.question.question, "target": one.question.target} for one in first.asked]
     unanswerable = [{"question": trace.question, "target": None} for trace in first.controls]
     systems = [_system(each, chunks) for each in judged]
@@ -102,10 +102,6 @@ def lab_data(judged: Sequence[Judged]) -> dict[str, Any]:
         "view": "threshold", "questions": [*asked, *unanswerable], "systems": systems,
         "chunks": chunks.data,
     }  # fmt: skip
-
-
-def _traces(evaluation: Evaluation) -> list[Trace]:
-    return [*(one.trace for one in evaluation.asked), *evaluation.controls]
 
 
 def floor_name(pipeline: Pipeline) -> str:
@@ -123,7 +119,7 @@ def _system(judged: Judged, chunks: Chunks) -> dict[str, Any]:
     pipeline = evaluation.pipeline.asking(min_score=max(axis.low, evaluation.pipeline.floor))
     added = _added_floor(pipeline)
     cut = deciding_floor(evaluation.pipeline) or added
-    traces = _traces(evaluation)
+    traces = evaluation.traces
     columns = max(traces, key=lambda trace: len(trace.chunks)).columns
     pipeline_data, column = exported(pipeline, columns), evaluation.pipeline.floored
     if any(len(trace.chunks) > MOST for trace in traces):

@@ -34,9 +34,8 @@ class SurvivalChart(Widget):
     """How many targets are left after each step of the search, for the chosen systems.
 
     `settings` are `systems` (which are shown), `kind` (which questions count), and `question` and `system`
-    (what is selected). `survivals` are the numbers behind the picture, one entry per chosen system; `lost`
-    lists the questions lost at a step, and `traces` returns the searches. Raises InputError if there is no
-    evaluation.
+    (what is selected). `survivals` are the numbers behind the picture, one entry per chosen system, and
+    `traces` returns the searches. Raises InputError if there is no evaluation.
     """
 
     name, view, main = "survival-chart", "survival", "systems"

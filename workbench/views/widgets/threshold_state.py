@@ -80,7 +80,7 @@ class ThresholdState(State):
         self._scored = lru_cache(maxsize=64)(lambda *key: scores(self._evaluated(*key)))
         self._axes = {name: score_axis(scores(one)) for name, one in self._by_system.items()}
         self.options = {
-            "system": list(self._by_system), "question": [trace.question for trace in _traces(first)],
+            "system": list(self._by_system), "question": [trace.question for trace in first.traces],
             "distribution": list(DISTRIBUTIONS),
         }  # fmt: skip
         self.begin(link)
@@ -250,12 +250,8 @@ class ThresholdState(State):
         self.show()
 
 
-def _traces(evaluation: Evaluation) -> list[Trace]:
-    return [*(one.trace for one in evaluation.asked), *evaluation.controls]
-
-
 def _trace_of(question: str, evaluation: Evaluation) -> Trace:
-    return next(one for one in _traces(evaluation) if one.question == question)
+    return next(one for one in evaluation.traces if one.question == question)
 
 
 def _first_missed(evaluation: Evaluation) -> str:
@@ -265,7 +261,7 @@ def _first_missed(evaluation: Evaluation) -> str:
         for one in evaluation.asked
         if not one.hit and any(chunk.path == one.question.target for chunk in one.trace.chunks)
     )
-    return next(missed, _traces(evaluation)[0].question)
+    return next(missed, evaluation.traces[0].question)
 
 
 def _reach_sentences(reaches: Reaches, floor: float) -> list[str]:

@@ -1,6 +1,6 @@
-"""FTS5's own postings: the terms, rows and offsets of a full-text table of one column, through fts5vocab.
+"""FTS5, SQLite's full-text index: queries as MATCH expressions, and the postings of a table of one column.
 
-A query, compiled to an FTS5 MATCH expression.
+The postings are the terms with their rows and offsets. The virtual table fts5vocab gives them.
 """
 
 from __future__ import annotations

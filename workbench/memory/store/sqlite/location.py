@@ -1,6 +1,6 @@
 """Where a SQLite index is kept: its file, the lock beside it, and the builds that replace it.
 
-Builds a new index beside the old one, and replaces the old one in a single rename.
+A new index is built beside the old one, and takes its place in a single rename.
 
 The path of an index is a link to the build in use, `NAME.build-…` in the same folder. SQLite follows the
 link before it names the -wal and -shm files, so each build has its own. A database that is renamed over

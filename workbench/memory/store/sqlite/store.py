@@ -12,7 +12,7 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import cached_property, partial
 from operator import attrgetter
 from pathlib import Path
@@ -50,7 +50,7 @@ from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vecto
 LARGEST_KNN = 4096
 """The most neighbours that vec0 returns."""
 SPARE = 16
-"""So many more neighbours are asked of vec0, so that the last ones are clearly farther than those wanted."""
+"""How many more neighbours vec0 is asked for, so that the last ones are clearly farther than those wanted."""
 LEAST_FOR_VEC0 = 300
 """Chunks. In a smaller index, reading all vectors takes as long: measured at 100 to 100,000."""
 VEC0_ROUNDING = 1e-4
@@ -312,12 +312,12 @@ class Store(IndexStore):
         with plain_errors(self.path):
             self.db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
-    # writing
-
     def stamps(self) -> dict[str, Stamp]:
         """Every indexed file's stamp, by path."""
         rows = self.db.execute("SELECT path, hash, size, mtime_ns, source FROM documents")
         return {path: Stamp(*stamp) for path, *stamp in typed(rows, STAMP, partial(damaged, self.path))}
+
+    # writing
 
     def replace(self, document: Document, passages: Sequence[Passage], cached: Sequence[Cached]) -> None:
         """Stores the document with exactly these passages and vectors, in one transaction.
@@ -448,7 +448,7 @@ class Store(IndexStore):
         # A chunk that is not proposed is at least as far as the last one that is, up to rounding.
         if None in far or not np.isfinite(vectors).all() or far[-1] - hits.raw[limit - 1] < VEC0_ROUNDING:
             return None
-        return replace(hits, rows=hits.rows[:limit], raw=hits.raw[:limit])
+        return hits.at(slice(limit))
 
     def keys(self) -> list[str]:
         """What equal hits are ordered by, in row order: the chunk ids, or with `ties_by_row` the rows."""

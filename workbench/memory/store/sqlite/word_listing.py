@@ -41,7 +41,7 @@ MOST_ROWS = LONGEST_VALUE // 16
 LARGEST_SHARE, LEAST_CHANGED = 0.02, 500
 """All lists are made anew when so large a share of the rows has changed since, and at least so many."""
 TEXT_HASH = "S16"
-"""So many characters of a text's hash tell that the text has changed."""
+"""The number of characters of a text's hash that are kept to see whether the text has changed."""
 INSERT = "INSERT INTO main.word_lists VALUES (?, ?, ?, ?, ?)"
 SET_ROWS = "INSERT OR REPLACE INTO main.word_rows VALUES (?, ?)"
 TEXTS_OF = "SELECT id, text FROM main.chunks WHERE id IN (SELECT value FROM json_each(?))"
