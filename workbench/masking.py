@@ -393,7 +393,7 @@ def _spans(text: str) -> Iterator[Span]:
     for one in _PADDED.finditer(text) if "=" in text else ():
         if _has_all_kinds(one[0]):
             yield one.span()
-    yield from (one.span() for one in _BEGUN.finditer(text) if _is_no_id(one))
+    yield from (one.span() for one in _BEGUN.finditer(text) if _is_key(one))
     for one in _DOTTED.finditer(text) if "eyJ" in text else ():
         begun = one[0].find("eyJ")
         if begun >= 0 and one[0].count(".", begun) > 1:  # a JSON web token
@@ -440,7 +440,7 @@ def _is_random(run: str) -> bool:
     return sum(map(len, _CAMEL.findall(run))) < 0.8 * len(kinds)  # the name of a class is made of words
 
 
-def _is_no_id(found: re.Match[str]) -> bool:
+def _is_key(found: re.Match[str]) -> bool:
     """Whether what has the form of `_BEGUN` is a key, and not the id of a document or the like."""
     name, body = str(found[1]), str(found[2])
     if set(body) <= _HEX:

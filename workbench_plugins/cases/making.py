@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, count
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from workbench.contracts import Index
 from workbench.errors import InputError
@@ -20,7 +20,7 @@ from workbench.memory.embedding.local import ToyEmbedder
 from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.memory.sources import Chunker, LineChunker, chunker_of_file, sizes_in
 from workbench.memory.store.contract import IndexStore
-from workbench.records import Chunk, Trace, Vector
+from workbench.records import Chunk, Rows, Trace, Vector
 from workbench.registry import has_feature
 from workbench.retrieval.index_adapters import innermost
 from workbench.retrieval.pipeline import Pipeline, Source
@@ -145,48 +145,10 @@ def carried(
             f"The index {inner.name} does not give its vectors, so it cannot travel in a case.",
             "Open the memory with workbench.open, or index its folder.",
         )
-    store = inner.store if isinstance(inner, MemoryIndex) else None
-    chunker, named = _chunker(store)
-    numbered, known = inner.vectors()
-    by_row = dict(zip(numbered.tolist(), known, strict=True))
-    rows = {path: inner.rows_of(path) for path in inner.paths()}
-    order = sorted(rows, key=lambda path: (int(rows[path].min()) if rows[path].size else 1 << 62, path))
-    sources = {one.path: (one.source, one.text) for one in inner.documents() or ()}
+    rows = _rows_as_stored(inner)
     reader = None if vectors == "none" else _reader(pipeline)
-    windows = (
-        reader.windows_of(inner, [row for path in order for row in rows[path].tolist()], pipeline)
-        if reader
-        else {}
-    )
-    annotations = getattr(inner, "annotations", None)
-    stored = annotations() if annotations else {}
-    notes = []
-    for path in order:
-        chunks = list(inner.chunks(rows[path]))
-        given = [
-            CasePassage(
-                vector=None if vectors == "none" else _packed(by_row.get(row), path, vectors),
-                read=round(chunk.read_share, 6),
-                windows=windows.get(row),
-                annotations=CaseAnnotations(**vars(stored[chunk.id])) if chunk.id in stored else None,
-            )
-            for row, chunk in zip(rows[path].tolist(), chunks, strict=True)
-        ]
-        notes.append(_note(path, sources.get(path), chunks, given, chunker))
-    memory = CaseMemory(
-        notes=notes,
-        annotations="stored" if annotations else "read",
-        chunker=named,
-        ties="stored order" if store is not None and store.provenance.ties_by_row else "chunk id",
-    )
-    axes = inner.embedder.axes if isinstance(inner.embedder, ToyEmbedder) else None
-    model = CaseModel(
-        name=os.path.basename(inner.model) if os.path.isabs(inner.model) else inner.model,
-        revision=inner.embedder.revision,
-        dimensions=int(known.shape[1]),
-        vectors=vectors,
-        axes={axis: list(words) for axis, words in axes.items()} if axes else None,
-    )
+    every = [row for some in rows.values() for row in some.tolist()]
+    windows = reader.windows_of(inner, every, pipeline) if reader else {}
     questions = [
         one.with_changes(
             vector=None if vectors == "none" else packed(index.embed(one.question), vectors),
@@ -194,7 +156,59 @@ def carried(
         )
         for one in asked
     ]
-    return memory, model, questions
+    return _memory(inner, rows, windows, vectors), _model(inner, vectors), questions
+
+
+def _rows_as_stored(index: OpenIndex) -> dict[str, Rows]:
+    """The rows of each file's chunks, the files in their stored order; those without chunks come last."""
+    rows = {path: index.rows_of(path) for path in index.paths()}
+    order = sorted(rows, key=lambda path: (int(rows[path].min()) if rows[path].size else 1 << 62, path))
+    return {path: rows[path] for path in order}
+
+
+def _memory(
+    index: OpenIndex, rows: Mapping[str, Rows], windows: Mapping[int, Any], vectors: Travelling
+) -> CaseMemory:
+    """The notes of an index with these rows, and how it was made."""
+    store = index.store if isinstance(index, MemoryIndex) else None
+    chunker, named = _chunker(store)
+    numbered, known = index.vectors()
+    by_row = dict(zip(numbered.tolist(), known, strict=True))
+    sources = {one.path: (one.source, one.text) for one in index.documents() or ()}
+    annotations = getattr(index, "annotations", None)
+    stored = annotations() if annotations else {}
+    notes = []
+    for path, mine in rows.items():
+        chunks = list(index.chunks(mine))
+        given = [
+            CasePassage(
+                vector=None if vectors == "none" else _packed(by_row.get(row), path, vectors),
+                read=round(chunk.read_share, 6),
+                windows=windows.get(row),
+                annotations=CaseAnnotations(**vars(stored[chunk.id])) if chunk.id in stored else None,
+            )
+            for row, chunk in zip(mine.tolist(), chunks, strict=True)
+        ]
+        notes.append(_note(path, sources.get(path), chunks, given, chunker))
+    return CaseMemory(
+        notes=notes,
+        annotations="stored" if annotations else "read",
+        chunker=named,
+        ties="stored order" if store is not None and store.provenance.ties_by_row else "chunk id",
+    )
+
+
+def _model(index: OpenIndex, vectors: Travelling) -> CaseModel:
+    """The model of an index's vectors."""
+    axes = index.embedder.axes if isinstance(index.embedder, ToyEmbedder) else None
+    _, known = index.vectors()
+    return CaseModel(
+        name=os.path.basename(index.model) if os.path.isabs(index.model) else index.model,
+        revision=index.embedder.revision,
+        dimensions=int(known.shape[1]),
+        vectors=vectors,
+        axes={axis: list(words) for axis, words in axes.items()} if axes else None,
+    )
 
 
 def _reader(pipeline: Pipeline | None) -> ModuleType | None:

@@ -223,40 +223,40 @@ def run_on(
         pipelines = [on_lists(one) for one in pipelines]
         index = index_of_lists(lists.vector, lists.keyword)
     with opened_memory(case, folder) if index is None else nullcontext(index) as opened:
+        runs = []
+        for one in pipelines:
+            answers = []
+            for asked in case.questions:
+                if monotonic() > ends:
+                    raise InputError(
+                        f"The case takes more than {MOST_SECONDS:.0f} seconds.",
+                        "Ask fewer questions, or shrink it.",
+                    )
+                answers.append(_answered(asked, one, opened, folder))
+            runs.append(CaseRun(case, one, tuple(answers)))
+        return runs
 
-        def searched(question: str, pipeline: Pipeline) -> Trace:
-            return search(question, pipeline, opened)
 
-        def answered(asked: CaseQuestion, pipeline: Pipeline) -> Answered:
-            if monotonic() > ends:
-                raise InputError(
-                    f"The case takes more than {MOST_SECONDS:.0f} seconds.",
-                    "Ask fewer questions, or shrink it.",
-                )
-            trace, other = searched(asked.question, pipeline), asked.expect.same_as
-            same_as = searched(asked.question, pipeline_of_case(other, folder)) if other else None
-            holds, wanted, seen, target = judged(
-                asked.expect, trace.paths(), (trace, same_as) if same_as else None
-            )
-            explanation = explain(trace, opened, target) if target else None
-            observed = Observed(
-                fate=explanation.fate.value if explanation else "",
-                stage=_stage(explanation) if explanation else "",
-                returned=trace.paths()[:MOST_RETURNED],
-            )
-            return Answered(
-                asked=asked,
-                trace=trace,
-                holds=holds,
-                wanted=wanted,
-                seen=seen,
-                observed=observed,
-                explanation=explanation,
-            )
-
-        return [
-            CaseRun(case, one, tuple(answered(asked, one) for asked in case.questions)) for one in pipelines
-        ]
+def _answered(asked: CaseQuestion, pipeline: Pipeline, index: Index, folder: Path | None) -> Answered:
+    """A question of a case asked of a pipeline, and whether what it expects holds."""
+    trace, other = search(asked.question, pipeline, index), asked.expect.same_as
+    same_as = search(asked.question, pipeline_of_case(other, folder), index) if other else None
+    verdict = judged(asked.expect, trace.paths(), (trace, same_as) if same_as else None)
+    explanation = explain(trace, index, verdict.target) if verdict.target else None
+    observed = Observed(
+        fate=explanation.fate.value if explanation else "",
+        stage=_stage(explanation) if explanation else "",
+        returned=trace.paths()[:MOST_RETURNED],
+    )
+    return Answered(
+        asked=asked,
+        trace=trace,
+        holds=verdict.holds,
+        wanted=verdict.wanted,
+        seen=verdict.seen,
+        observed=observed,
+        explanation=explanation,
+    )
 
 
 def releases_of_case(case: Case, folder: Path | None = None) -> list[Pipeline]:
@@ -322,29 +322,36 @@ def with_observations(run: CaseRun) -> Case:
     return run.case.with_changes(questions=questions)
 
 
-def judged(
-    expected: Expected, paths: Sequence[str], traces: tuple[Trace, Trace] | None = None
-) -> tuple[bool, str, str, str]:
-    """Whether the expectation holds, what should be, what is, and the file that decides.
+class Outcome(NamedTuple):
+    """Whether an expectation holds, what should be, what is, and the file that decides."""
 
-    `paths` are the files of the answer. `traces` are the answer, and that of the system that it should be.
+    holds: bool
+    wanted: str
+    seen: str
+    target: str
+
+
+def judged(expected: Expected, paths: Sequence[str], traces: tuple[Trace, Trace] | None = None) -> Outcome:
+    """The outcome of an expectation for an answer with the files `paths`.
+
+    `traces` are the answer, and that of the system that it should be.
     """
     few = expected.within or 0
     within = " as the first file" if few == 1 else f" among the first {few} files" if few else ""
     if expected.found is not None:
         rank = _rank(expected.found, paths)
         holds = rank is not None and rank <= (expected.within or rank)
-        return holds, f"{expected.found} should be returned{within}", _seen(rank), expected.found
+        return Outcome(holds, f"{expected.found} should be returned{within}", _seen(rank), expected.found)
     if expected.not_found is not None:
         rank = _rank(expected.not_found, paths)
         wanted = f"{expected.not_found} should not be returned"
-        return rank is None, wanted, _seen(rank), expected.not_found
+        return Outcome(rank is None, wanted, _seen(rank), expected.not_found)
     if expected.order is not None:
         return _ordered(expected.order, paths)
     if traces is not None:
         return _same(expected, *traces)
     seen = f"{paths[0]} is" if paths else "nothing is"
-    return not paths, "nothing should be returned", seen, next(iter(paths), "")
+    return Outcome(not paths, "nothing should be returned", seen, next(iter(paths), ""))
 
 
 def _rank(path: str, paths: Sequence[str]) -> int | None:
@@ -355,18 +362,18 @@ def _seen(rank: int | None) -> str:
     return "is not" if rank is None else f"is number {rank}"
 
 
-def _ordered(order: Sequence[str], paths: Sequence[str]) -> tuple[bool, str, str, str]:
+def _ordered(order: Sequence[str], paths: Sequence[str]) -> Outcome:
     wanted = f"{', '.join(order)} should be returned in this order"
     missing = [path for path in order if path not in paths]
     if missing:
-        return False, wanted, f"{missing[0]} is not returned", missing[0]
+        return Outcome(False, wanted, f"{missing[0]} is not returned", missing[0])
     there = [path for path in paths if path in order]
     holds = there == list(order)
     wrong = next((path for path, real in zip(order, there, strict=True) if path != real), order[0])
-    return holds, wanted, "are" if holds else f"the order is {', '.join(there)}", wrong
+    return Outcome(holds, wanted, "are" if holds else f"the order is {', '.join(there)}", wrong)
 
 
-def _same(expected: Expected, trace: Trace, other: Trace) -> tuple[bool, str, str, str]:
+def _same(expected: Expected, trace: Trace, other: Trace) -> Outcome:
     theirs, mine = other.paths()[: expected.within], trace.paths()[: expected.within]
     first = f"the first {expected.within} files" if expected.within else "the files"
     differing = [path for path in [*theirs, *mine] if _rank(path, theirs) != _rank(path, mine)]
@@ -375,7 +382,7 @@ def _same(expected: Expected, trace: Trace, other: Trace) -> tuple[bool, str, st
         new, old = _scores(trace), _scores(other)
         differing += [path for path in mine if path in old and not isclose(new[path], old[path], **CLOSE)]
     wanted, seen = f"{first} should be those of {other.system}", "are not" if differing else "are"
-    return not differing, wanted, seen, next(iter(differing), "")
+    return Outcome(not differing, wanted, seen, next(iter(differing), ""))
 
 
 def _scores(trace: Trace) -> dict[str, float]:

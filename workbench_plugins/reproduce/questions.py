@@ -49,8 +49,8 @@ def _outcome(lines: Sequence[Line], asked: Sequence[Span], one: Span) -> str:
     fails, works = (pattern(WORDS["outcome"][name]) for name in ("fails", "works"))
     line, end, others = one.line, one.place[1], {each.line.number for each in asked}
     later = min((each.place[0] for each in asked if each.line is line and each.place[0] >= end), default=None)
-    texts, number_ = [line.text[end:later]], lines.index(line)
-    for each in lines[number_ + 1 : number_ + 1 + FOLLOWING] if later is None else ():
+    texts, place = [line.text[end:later]], lines.index(line)
+    for each in lines[place + 1 : place + 1 + FOLLOWING] if later is None else ():
         if each.number in others or aside(each) or each.heading != line.heading:
             break
         texts.append(each.text)

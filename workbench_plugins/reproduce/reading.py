@@ -83,9 +83,9 @@ def notes_of(lines: Sequence[Line], questions: set[str]) -> list[tuple[CaseNote,
     found: dict[str, tuple[CaseNote, Fact]] = {}
     said: dict[str, Fact] = {}
     path = ""
-    for number_, group in groupby(lines, key=lambda one: one.block):
+    for nth, group in groupby(lines, key=lambda one: one.block):
         block = list(group)
-        if not number_:
+        if not nth:
             path = _path_before(block[-1])
         elif path:
             text = "\n".join(one.raw for one in block)

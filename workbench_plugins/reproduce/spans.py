@@ -132,8 +132,8 @@ def _in_tables(lines: Sequence[Line]) -> Iterator[Said]:
     by_number = {one.number: one for one in lines}
     for table in tables(lines):
         for column in (nth for nth, head in enumerate(table.header) if section.fullmatch(head)):
-            for number_, row in table.rows:
-                line = by_number[number_]
+            for nth_line, row in table.rows:
+                line = by_number[nth_line]
                 for said in () if number(row[column]) is not None else _of_cell(row[column]):
                     yield line, 0, len(line.text), said, {"label"}
 
@@ -175,7 +175,7 @@ def _quoted(line: Line, above: Line) -> Iterator[Said]:
         between = line.text[end if end <= first else 0 : first]
         whole = (lead + line.text[:first])[-LONGEST_BEFORE:]
         code = line.code or line.text.count("`", 0, first) % 2 == 1
-        signs = {name for name, said_ in WORDS["before"].items() if pattern(f"(?:{said_})$").search(whole)}
+        signs = {name for name, words in WORDS["before"].items() if pattern(f"(?:{words})$").search(whole)}
         signs |= _after(line, last)
         signs |= _asks((lead + between if begins else between)[-BEFORE:])
         end = max(end, last)

@@ -97,7 +97,7 @@ def verdict_of(report: Report) -> Verdict:
     """
     for one in (*report.of("question"), *report.of("question that works")):
         check_length(one.value)
-    if said := contradiction(report) or another(report):
+    if said := contradiction(report) or second_report(report):
         return needs(report, said)
     checks = checks_of(report)
     if outside := _outside(report, checks):
@@ -135,7 +135,7 @@ def contradiction(report: Report) -> str:
     return ""
 
 
-def another(report: Report) -> str:
+def second_report(report: Report) -> str:
     """Where a second report begins: a title, as the first one is, that says what happened; or empty."""
     told = {one.line for one in (*report.facts, *report.candidates) if one.kind in TOLD_IN_TITLES}
     titles = [one for one in report.lines if not one.code and one.raw.startswith("# ")]
@@ -289,7 +289,7 @@ def _ran(report: Report) -> Verdict | None:
     if not report.notes and report.symptom in ("order", "limit"):
         return None
     try:
-        cases = [_case(report, memory, floor) for memory, floor in _worlds(report)]
+        cases = [_case(report, memory, floor) for memory, floor in _memories(report)]
         own = [run_case(one) for one in cases]
         helped, alone = (
             [shows(run_case(_imagined(one, helpful)), report.symptom) for one in cases]
@@ -366,7 +366,7 @@ def _about(report: Report) -> bool:
     )
 
 
-def _worlds(report: Report) -> Iterator[tuple[CaseMemory, float]]:
+def _memories(report: Report) -> Iterator[tuple[CaseMemory, float]]:
     """The memory of the report, or three that are made, each with a floor for low scores."""
     if report.notes:
         yield from ((CaseMemory(notes=list(report.notes)), floor) for floor in FLOORS)

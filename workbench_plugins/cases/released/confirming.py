@@ -193,7 +193,7 @@ def confirm(case: Case, installed: Installed, ours: Pipeline, folder: Path | Non
 
 def _side(asked: CaseQuestion, ours: Row, theirs: Row) -> Side:
     paths = list(dict.fromkeys(re.sub(r":\d+-\d+$", "", location) for location, _ in theirs))
-    holds = judged(asked.expect, paths)[0] if asked.expect.same_as is None else None
+    holds = judged(asked.expect, paths).holds if asked.expect.same_as is None else None
     return Side(asked.question, tuple(ours), tuple(theirs), holds)
 
 
