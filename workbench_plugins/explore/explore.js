@@ -76,11 +76,13 @@
       lose();
       if (content.do !== shown) return;
       close();
-      below.replaceChildren(...(PARTS[content.do]?.(found) ?? []));
-      if (found.html) below.insertAdjacentHTML("beforeend", found.html); // written by the server, which escapes what notes say
-      if (found.view) workbenchView.still(found.view, below);
-      shown = content.do;
-      below.hidden = false;
+      workbenchView.keepingFocus(below, () => {
+        below.replaceChildren(...(PARTS[content.do]?.(found) ?? []));
+        if (found.html) below.insertAdjacentHTML("beforeend", found.html); // written by the server, which escapes what notes say
+        if (found.view) workbenchView.still(found.view, below);
+        shown = content.do;
+        below.hidden = false;
+      });
       tabs.querySelector(`[data-do="${shown}"]`).setAttribute("aria-expanded", true);
       if (scroll) tabs.scrollIntoView({ block: "start" });
     } catch (error) {
@@ -159,9 +161,10 @@
   function report({ report: found }) {
     const box = h("textarea", { rows: 6, "aria-label": "the report", placeholder: "Paste a bug report." });
     const asked = (content) => act({ do: "report", settings: state.settings, ...content }, false);
-    const read = h("button", { onclick: () => asked({ text: box.value }) }, "Read the report");
+    const read = h("button", { onclick: () => asked({ text: box.value }).then(() => below.querySelector("[role=group]")?.scrollIntoView()) }, "Read the report");
     const place = h("div", {});
     if (found) {
+      box.value = found.data.pieces.map((one) => one.text).join("");
       const own = held(found);
       let changed = {};
       const set = (name, value) => own.set(name, (changed[name] = value));

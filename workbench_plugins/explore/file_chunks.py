@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workbench.contracts import Index
-from workbench.errors import unknown_name
+from workbench.errors import InputError, unknown_name
 from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.files import SOURCE
 from workbench.memory.index import OpenIndex
@@ -49,7 +49,11 @@ class HeldFile(Shown):
 
 def held_file(index: Index, path: str) -> HeldFile:
     """The file as this index holds it. Raises InputError for a file that is not in the index."""
+    if not path:
+        raise InputError("No file is chosen.", "Name the file that you want to read as the expected file.")
     chunks = index.chunks(index.rows_of(path))
+    if not chunks and path in index.paths():
+        raise InputError(f"{path} has no text in the index.", "If it has some now: workbench index FOLDER")
     if not chunks:
         raise unknown_name(
             "indexed file", path, index.paths(), "If it is in the memory's folder: workbench index FOLDER"

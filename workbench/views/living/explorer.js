@@ -193,7 +193,7 @@ function explorer(data, model, el) {
     for (const [n, one] of sides.entries()) {
       const entry = data.sides[n];
       const [trace] = entry.traces;
-      one.reset.hidden = !Object.keys(movedOn(one.side)).length;
+      one.reset.disabled = !Object.keys(movedOn(one.side)).length; // hidden, it would move the slider when it comes
       waits ||= asks(entry.pipeline, one.moved);
       if (asks(entry.pipeline, one.moved)) continue; // Python answers when the setting stays
       one.answer = run(entry.pipeline, trace, one.moved);
@@ -213,9 +213,14 @@ function explorer(data, model, el) {
   // Every candidate of both answers, the left one's order first; a whole note stands beside its best chunk.
   function rows() {
     const whole = data.sides.some(({ traces: [trace] }) => trace.ids.some((id, row) => id === trace.files[row]));
+    const names = new Map();
     const found = sides.map((one, n) => {
       const [trace] = data.sides[n].traces;
       const keys = one.answer.order.map((row) => [(whole ? trace.files : trace.ids)[row], row]);
+      for (const [key, row] of keys) {
+        const { path, lines } = data.chunks[trace.rows[row]];
+        names.set(key, whole ? path : `${path}${lines}`);
+      }
       return new Map(keys.reverse());
     });
     const cells = (n, row) => {
@@ -225,7 +230,7 @@ function explorer(data, model, el) {
     };
     const keys = new Set(found.flatMap((one) => [...one.keys()].reverse()));
     const named = data.sides.flatMap(({ pipeline }) => [pipeline.system, "fate"]);
-    return [["chunk", ...named], ...[...keys].map((key) => [key, ...found.flatMap((one, n) => cells(n, one.get(key)))])];
+    return [["chunk", ...named], ...[...keys].map((key) => [names.get(key), ...found.flatMap((one, n) => cells(n, one.get(key)))])];
   }
   function take() {
     data = dataOf(model);

@@ -1,5 +1,5 @@
 // What the views share whose facts come from Python: controls, a status line, a busy sign, a table and code.
-import { dataOf, folded, follow, h, isAlone, push, same, settingsOf, table } from "./view.js";
+import { dataOf, folded, follow, h, isAlone, keepingFocus, push, same, settingsOf, table } from "./view.js";
 
 const ALONE = "This takes Python: run the notebook's cells again, or ask `workbench explore`.";
 
@@ -16,7 +16,7 @@ export function panel(data, model, el, label, view) {
   ];
   const controls = view.controls(change, state);
   const bar = h("div", { class: "wb-controls" }, ...Object.values(controls).map((one) => one.root));
-  const root = h("div", { class: "wb-living", role: "group", "aria-label": label }, bar, status, busy, ...view.body, ...folds.map((one) => one.root));
+  const root = h("div", { class: "wb-living", role: "group", "aria-label": label, tabindex: -1 }, bar, status, busy, ...view.body, ...folds.map((one) => one.root));
   let refused = ""; // why Python does not take a setting, until another one is tried
   const waits = () => Object.entries(data.of ?? {}).some(([name, value]) => !same(state[name], value));
 
@@ -34,7 +34,7 @@ export function panel(data, model, el, label, view) {
     busy.hidden = !waits();
     if (waits()) return root.setAttribute("aria-busy", "true");
     root.removeAttribute("aria-busy");
-    view.draw(data, state, change);
+    keepingFocus(root, () => view.draw(data, state, change));
     status.textContent = refused || (view.sentence?.(state) ?? data.sentence);
     for (const one of folds) one.refresh();
   }

@@ -18,6 +18,15 @@ export function h(tag, attributes = {}, ...children) {
   element.append(...children);
   return element;
 }
+// Changes what `root` shows. What had the focus has it again: itself, or what now has its words; else `root` has it.
+export function keepingFocus(root, change) {
+  const words = (one) => one.getAttribute("aria-label") || one.textContent;
+  const [held] = [root.querySelector(":focus")];
+  change();
+  if (!held || held.isConnected) return;
+  const alike = [...root.querySelectorAll(held.localName)].find((one) => words(one) === words(held));
+  (alike ?? root).focus();
+}
 // Only what is new is written: each write costs the browser a layout.
 export function put(node, text) {
   if (node.textContent !== text) node.textContent = text;
@@ -235,7 +244,8 @@ function pipelinePicture() {
 // The list: what is returned first, then what was dropped, in grey, with the line that says why.
 // A candidate that is selected shows its whole text, and what `more` says of it.
 function answerList(select, more) {
-  const head = h("div", { class: "wb-axis", "aria-hidden": "true" });
+  const [range, floorAt] = [h("span", {}), h("span", {})];
+  const head = h("div", { class: "wb-axis", "aria-hidden": "true" }, range, floorAt);
   const list = h("ol", { class: "wb-list", "aria-label": "candidates, best first" });
   const root = h("div", { class: "wb-answer" }, head, list);
   let [shown, target] = [null, null];
@@ -305,7 +315,8 @@ function answerList(select, more) {
       if (listed.length < rows.length) order.push(h("li", { class: "wb-empty" }, `… and ${rows.length - listed.length} more`));
       if (order.length !== list.children.length || order.some((one, n) => list.children[n] !== one)) list.replaceChildren(...order);
       const axis = state.by.replaceAll("_", " ");
-      put(head, `${axis}, from ${short(low)} to ${short(high)}${line === null ? "" : `; the line is the floor, ${short(line)}`}`);
+      put(range, `${axis}, from ${short(low)} to ${short(high)}`);
+      put(floorAt, line === null ? "" : `; the line is the floor, ${short(line)}`);
       if (!order.length) list.replaceChildren(h("li", { class: "wb-empty" }, "No leg brought a candidate."));
     },
   };
