@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import pairwise
 from textwrap import shorten
 from typing import Any, Literal, Protocol
 
@@ -614,8 +615,8 @@ class Trace(Tabular):
         parts: list[Part] = [*self.cautions, Line(self.headline, "bold"), *self.notes]
         for rank, found in enumerate(self.results, 1):
             parts += self._result_parts(rank, found)
-        parts += [line for line in (self.empty_legs, self.dropped_line) if line]
-        folds: list[Part] = [Fold("The numbers of the results", self.numbers())]
+        parts += [line for line in (self.reordered_line, self.empty_legs, self.dropped_line) if line]
+        folds: list[Part] = [Fold("The numbers of the results", self._numbers())]
         every = self.candidates
         if len(self.results) < len(every):
             some = f"The first {MOST_ON_PAGE} of" if len(every) > MOST_ON_PAGE else "All"
@@ -629,6 +630,22 @@ class Trace(Tabular):
         head = f"{rank:>2}  {found.score:.3f}  {found.chunk.location}"
         marks = [(head.index(found.chunk.location), len(head))]
         return [Excerpt(f"{head}  {above}".rstrip(), marks, lines=1, whole=len(head)), text]
+
+    @property
+    def reordered_line(self) -> str:
+        """Which stage moved the results last, if they are not in the order of their scores; else empty."""
+        scores = [one.score for one in self.results]
+        if not any(one < other for one, other in pairwise(scores)):
+            return ""
+        kept = np.flatnonzero(self.dropped == KEPT)
+        orders = [one.order[np.isin(one.order, kept)] for one in self.moments]
+        moved = [
+            stage.description
+            for stage, (before, after) in zip(self.stages[1:], pairwise(orders), strict=False)
+            if not np.array_equal(before, after)
+        ]
+        stages = f" The last stage that moved them: {moved[-1]}." if moved else ""
+        return f"These results are not in the order of their scores.{stages}"
 
     @property
     def empty_legs(self) -> str:
@@ -671,7 +688,10 @@ class Trace(Tabular):
 
         Where the score has parts that are not the legs' own numbers, another table has those.
         """
-        parts: list[Part] = [*self.cautions, *map(Line, self.asked_lines())]
+        return [*self.cautions, *self._numbers()]
+
+    def _numbers(self) -> list[Part]:
+        parts: list[Part] = [*map(Line, self.asked_lines())]
         if self.results:
             parts.append(self.candidates_table(self.results))
         if self.results and self._named_parts:

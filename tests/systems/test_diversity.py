@@ -13,6 +13,7 @@ from tests.adapters.openclaw_february import FixedIndex
 from tests.adapters.openclaw_releases import hybrid_merge
 from workbench.records import Chunk
 from workbench.retrieval.pipeline import search
+from workbench.terminal import text_of
 from workbench_plugins.openclaw.ranking import (
     MMR,
     UnspacedMMR,
@@ -86,6 +87,11 @@ def test_a_copy_gives_way_and_keeps_its_score() -> None:
     assert [one.chunk.id for one in plain.results] == ["a", "b", "c"]
     assert [one.chunk.id for one in diverse.results] == ["a", "c", "b"]
     assert np.array_equal(plain.columns["score"], diverse.columns["score"])
+    assert plain.reordered_line == ""
+    assert diverse.reordered_line.startswith(
+        "These results are not in the order of their scores. The last stage that moved them: reorder by MMR:"
+    )
+    assert diverse.reordered_line in " ".join(text_of(diverse.view()).split())
 
 
 def test_the_words_beyond_700_units_do_not_count() -> None:

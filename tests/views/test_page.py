@@ -299,15 +299,19 @@ def test_a_file_that_is_not_indexed_leaves_the_last_one_and_says_so(toy: MemoryI
     exec(compile(code, "code", "exec"), {"index": toy})
 
 
-def test_what_was_moved_is_searched_explained_and_forgotten_with_its_system(desk: Desk) -> None:
+def test_what_was_moved_is_searched_explained_and_forgotten_with_its_system(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     explorer = desk.explorer
     explorer.settings = {"question": "rooibos tea", "target": TEA, "moved": {"left": {"floor.floor": 0.99}}}
     assert [stage.floor for stage in explorer.searched[0].stages if stage.slot == "floor"] == [0.99]
     assert all(one.score >= 0.99 for one in explorer.traces[0].results)
     assert "(with the settings that you moved)" in desk.add_right_answer()
-    names: dict[str, object] = {"index": desk.index, "pipelines": SYSTEMS}
+    opened = []
+    monkeypatch.setattr("workbench.open_index", lambda *where, **more: opened.append(where) or desk.index)
+    names: dict[str, object] = {}
     exec(explorer.code, names)
-    assert names["systems"] == explorer.searched
+    assert (names["systems"], opened[0]) == (explorer.searched, (str(desk.index.root),))
     explorer.settings = {"left": WORKAROUND.name}
     assert explorer.searched[0] == WORKAROUND
     for unknown in ("floor.nosuch", ""):

@@ -119,3 +119,16 @@ def command_for_own(index: Index) -> str:
     if root is None or not made_as(index) or default_index_path(root).exists():
         return ""
     return f"workbench index {shlex.quote(str(root))}"
+
+
+def opening_code(index: Index) -> list[str]:
+    """The lines of Python that open the index of a folder; none for another index."""
+    if not isinstance(index, MemoryIndex) or index.root is None:
+        return []
+    at_its_place = len(shlex.split(index.command_options)) == 1
+    file = "" if at_its_place else f", index_path=Path({index.name!r})"
+    return [
+        *([] if at_its_place else ["from pathlib import Path"]),
+        "import workbench as wb",
+        f"index = wb.open_index({str(index.root)!r}{file})",
+    ]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import shlex
 import sys
 from collections import defaultdict
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 from workbench.contracts import Index
-from workbench.memory.index import MemoryIndex
+from workbench.memory.opening import opening_code
 from workbench.retrieval.index_adapters import innermost
 from workbench.retrieval.pipeline import Pipeline
 
@@ -57,15 +56,5 @@ def _expression(value: Any, imports: dict[str, set[str]]) -> str:
 
 def search_code(question: str, index: Index) -> str:
     """Python that asks a question of the index of a folder with `pipeline`; empty for another index."""
-    inner = innermost(index)
-    if not isinstance(inner, MemoryIndex) or inner.root is None:
-        return ""
-    at_its_place = len(shlex.split(inner.command_options)) == 1
-    file = "" if at_its_place else f", index_path=Path({inner.name!r})"
-    lines = [
-        *([] if at_its_place else ["from pathlib import Path"]),
-        "import workbench as wb",
-        f"index = wb.open_index({str(inner.root)!r}{file})",
-        f"wb.show(wb.search({question!r}, pipeline, index))",
-    ]
-    return "\n".join(lines)
+    opened = opening_code(innermost(index))
+    return "\n".join([*opened, f"wb.show(wb.search({question!r}, pipeline, index))"]) if opened else ""

@@ -131,8 +131,8 @@
   // A fix moves the settings of its side, or puts another system there.
   function diagnose({ fixes }) {
     const move = ({ side, moved, system }) => put(system ? { [side]: system } : { moved: { ...state.settings.moved, [side]: { ...state.settings.moved?.[side], ...moved } } });
-    const items = fixes.map((one) => h("li", {}, h("button", { onclick: () => move(one) }, one.name), h("small", {}, one.price)));
-    return items.length ? [h("h2", {}, "Fixes: press one to try it here"), h("ol", { class: "ex-fixes" }, ...items)] : [];
+    const items = fixes.map((one) => h("li", {}, h("button", { onclick: () => move(one) }, one.name), " ", h("small", {}, one.price)));
+    return items.length ? [h("h2", {}, "Fixes that are settings of this page: press one to try it here"), h("ol", { class: "ex-fixes" }, ...items)] : [];
   }
 
   function log({ log: { sentence, notes = [], rows = [] } }) {

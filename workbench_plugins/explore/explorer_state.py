@@ -15,7 +15,7 @@ from workbench.contracts import Index
 from workbench.errors import InputError, WorkbenchError, brief, unknown_name
 from workbench.memory.beside import Indexes
 from workbench.memory.index import MemoryIndex
-from workbench.memory.opening import command_for_own, made_as
+from workbench.memory.opening import command_for_own, made_as, opening_code
 from workbench.records import Candidate, Fate, Trace
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.explain import Explanation, explain, formula_lines
@@ -119,6 +119,9 @@ class ExplorerState(State):
         super().__init__(question=question, target=target, left=left, right=right)
         self.indexes = index if isinstance(index, Indexes) else Indexes(index)
         self.index, self.pipelines = self.indexes.base, pipelines
+        self._opened = (
+            opening_code(self.index) if isinstance(index, Indexes) else []
+        )  # for a page without code
         self._saved, self._answer = "", 0
         self.options = {"left": list(pipelines), "right": list(pipelines), "side": list(SIDES)}
         self.begin(link)
@@ -314,7 +317,7 @@ class ExplorerState(State):
         moved = [as_settings(self.moved.get(side, {})) for side in SIDES]
         settings = ["from workbench.retrieval.settings import with_settings"] if any(moved) else []
         lines = [
-            f"{GIVEN}{given}import workbench as wb",
+            *(self._opened or [f"{GIVEN}{given}import workbench as wb"]),
             *settings,
             "",
             f"systems = [{pipelines}[name] for name in ({left!r}, {right!r})]",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from itertools import pairwise
 from typing import Any
 
 from workbench_plugins.diagnose.fixes import Fix
@@ -19,7 +18,8 @@ def fix_button(fix: Fix, prices: Prices, side: str) -> dict[str, Any] | None:
         return None
     moved: dict[str, Any] = {}
     system = ""
-    for option, value in pairwise(shlex.split(fix.as_set)):
+    words = shlex.split(fix.as_set)
+    for option, value in zip(words[::2], words[1::2], strict=True):
         if option == "--set":
             name, _, text = value.partition("=")
             if "." not in name:
@@ -31,7 +31,14 @@ def fix_button(fix: Fix, prices: Prices, side: str) -> dict[str, Any] | None:
     price = f"{fix.price.hits_text} of {len(prices.questions)} {asked}"
     if prices.controls:
         price += f", {fix.price.silence_text} of {len(prices.controls)} unanswerable ones return nothing"
-    return {"name": fix.as_set, "price": price, "side": side, "moved": moved, "system": system}
+    change = [f"the system {system}"] if system else [f"{name} = {value}" for name, value in moved.items()]
+    return {
+        "name": ", ".join(change),
+        "price": price,
+        "side": side,
+        "moved": moved,
+        "system": system,
+    }
 
 
 def _value(text: str) -> float | str:

@@ -170,7 +170,9 @@ def reply(verdict: Verdict, file: str, details: bool = False) -> list[Part]:
     rests = [*verdict.more, *_by_kind(report.facts, file)]
     rests += [_line(one, file, "perhaps ") for one in perhaps]
     if details:
-        rests = [*verdict.more, *(_line(one, file) for one in (*report.facts, *report.candidates))]
+        sure, unsure = report.facts, report.candidates
+        rests = [*verdict.more, *(_line(one, file) for one in sure)]
+        rests += [_line(one, file, "perhaps ") for one in unsure]
     shown = rests if details else rests[:MOST_SHOWN]
     parts: list[Part] = [Block(verdict.sentence, style="bold")]
     if shown:

@@ -195,6 +195,13 @@ class ReportState(State):
 
 
 def _label(one: Fact) -> str:
+    """What a fact is, in the words of the button that makes one."""
+    if one.kind == "question":
+        return "question that fails" if one.name == "fails" else one.kind
+    if one.kind == "target":
+        return "expected file"
+    if one.kind == "symptom":
+        return f"what happened: {HAPPENED.get(one.name, one.name)}"
     return f"{one.kind}: {one.name}" if one.name else one.kind
 
 

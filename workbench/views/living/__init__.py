@@ -46,7 +46,9 @@ def style() -> str:
 @cache
 def script() -> str:
     """The module as a script for a page that is opened from a file: `workbenchView.render`."""
-    body = module().replace(EXPORT, "globalThis.workbenchView = { render, still, place, held, h, keepingFocus };")
+    body = module().replace(
+        EXPORT, "globalThis.workbenchView = { render, still, place, held, h, keepingFocus };"
+    )
     return f"(() => {{\n{body}}})();\n"
 
 

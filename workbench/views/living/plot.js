@@ -188,7 +188,7 @@ export function thresholdPlot(model, label, change) {
       const entries = groups.map(({ hue, name, marks }) => [hue, `${name}: ${passing(marks, limit)} of ${marks.length} pass`]);
       plot.set(threshold.span, threshold.by, limit, entries);
       if (same) return;
-      const traces = groups.map((one, n) => ({ name: `${one.name} (${one.marks.length})`, hue: one.hue, hovertemplate: "%{text}<extra>%{fullData.name}</extra>", ...DISTRIBUTIONS[kind](one, threshold.span, n) }));
+      const traces = groups.map((one, n) => ({ name: `${one.name} (${one.marks.length})`, hue: one.hue, hovertemplate: "%{fullData.name}<br>%{text}<extra></extra>", ...DISTRIBUTIONS[kind](one, threshold.span, n) }));
       plot.show(traces, { xaxis: { title: { text: threshold.axis, standoff: 6 }, range: threshold.span }, yaxis: { title: { text: UP[kind], standoff: 4 }, rangemode: "tozero", showticklabels: kind !== "strip" } });
     },
   };
@@ -196,6 +196,8 @@ export function thresholdPlot(model, label, change) {
 
 export function numberBox(label, [low, high], step, change) {
   const box = h("input", { type: "number", min: low, max: high, step, "aria-label": `${label}, as a number` });
-  box.addEventListener("change", () => change(Math.min(high, Math.max(low, Number(box.value)))));
-  return { box, set: (value) => (box.value = Number(value.toPrecision(6))) };
+  let last = low;
+  const set = (value) => (box.value = last = Number(value.toPrecision(6)));
+  box.addEventListener("change", () => (box.value === "" ? set(last) : change(Math.min(high, Math.max(low, Number(box.value))))));
+  return { box, set };
 }

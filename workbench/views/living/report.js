@@ -26,12 +26,13 @@ function reportReader(data, model, el) {
   function piece({ start, text: words, fact, kind }) {
     if (fact === null) return h("span", { "data-start": start }, words);
     const reject = () => send({ reject: fact });
-    return h("mark", { "data-start": start, "data-kind": kind, title: `${kind}: click to take it away`, tabindex: 0, role: "button", onclick: () => getSelection().isCollapsed && reject(), onkeydown: ({ key }) => key === "Enter" && reject() }, words);
+    return h("mark", { "data-start": start, "data-kind": kind, title: `${kind}: click to take it away`, tabindex: 0, role: "button", onclick: () => getSelection().isCollapsed && reject(), onkeydown: (event) => [" ", "Enter"].includes(event.key) && (event.preventDefault(), reject()) }, words);
   }
   const kinds = data.choices.map(([kind, name, label]) => {
     const add = () => {
       const place = selected();
       if (place) send({ add: { kind, name, ...place } });
+      else hint.textContent = "First select the words in the report that say it, with the mouse or Shift and the arrow keys.";
     };
     return h("button", { "data-kind": kind, onmousedown: (event) => event.preventDefault(), onclick: add }, label); // the selection stays
   });
@@ -39,7 +40,7 @@ function reportReader(data, model, el) {
     question: textBox("question", (question) => change({ question })),
     target: textBox("expected file", (target) => change({ target })),
     system: choice("system", data.systems, "", (system) => change({ system })),
-    happened: choice("what happened", data.happened.map(([name]) => name), "", (happened) => change({ happened })),
+    happened: choice("what happened", data.happened, "", (happened) => change({ happened })),
     parameters: textBox("settings", (parameters) => change({ parameters })),
     notes: textBox("notes", (notes) => change({ notes }), [], { rows: 3, placeholder: "=== memory/tea.md\nThe text of the note." }),
   });
@@ -57,7 +58,8 @@ function reportReader(data, model, el) {
     ask.replaceChildren(...data.verdict.ask.map((one) => h("li", {}, one)));
     facts.replaceChildren(...data.facts.map((one, place) => h("li", {}, h("small", {}, `${one.line ? `line ${one.line}` : one.source}, ${one.label} `), `“${one.value}” `, h("button", { "aria-label": `take away: ${one.label}`, onclick: () => send({ reject: place }) }, "×"))));
   }
-  const side = h("div", {}, more, perhaps, asking, ask, h("p", {}, "Select text in the report, and say what it is:"), h("div", { class: "wb-kinds" }, ...kinds), facts);
+  const hint = h("p", { role: "status" }, "Select text in the report, and say what it is:");
+  const side = h("div", {}, more, perhaps, asking, ask, hint, h("div", { class: "wb-kinds" }, ...kinds), facts);
   panel(data, model, el, "report", { controls, body: [h("div", { class: "wb-two" }, text, side)], draw, tables: () => [data.table], code: () => data.code });
 }
 

@@ -428,12 +428,14 @@ export function slider(label, ends, step, value, change, done = () => {}) {
   return { root: h("label", {}, label, " ", range, number.box), set };
 }
 
+// A choice among `options`: values that are shown as they are, or pairs of a value and its words.
 export function choice(label, options, value, change) {
   const select = h("select", { "aria-label": label, onchange: () => change(select.value) });
-  select.append(...options.map((option) => h("option", { value: option }, option)));
+  const item = (one) => (Array.isArray(one) ? h("option", { value: one[0] }, one[1]) : h("option", { value: one }, one));
+  select.append(...options.map(item));
   select.value = value;
   const offer = (some) => {
-    if (some.length !== select.options.length) select.replaceChildren(...some.map((option) => h("option", { value: option }, option)));
+    if (some.length !== select.options.length) select.replaceChildren(...some.map(item));
   };
   return { root: h("label", {}, label, " ", select), offer, set: (next) => (select.value = next) };
 }
