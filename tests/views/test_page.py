@@ -309,7 +309,7 @@ def test_what_was_moved_is_searched_explained_and_forgotten_with_its_system(
     assert "(with the settings that you moved)" in desk.add_right_answer()
     opened = []
     monkeypatch.setattr("workbench.open_index", lambda *where, **more: opened.append(where) or desk.index)
-    names: dict[str, object] = {}
+    names: dict[str, object] = {"pipelines": SYSTEMS}
     exec(explorer.code, names)
     assert (names["systems"], opened[0]) == (explorer.searched, (str(desk.index.root),))
     explorer.settings = {"left": WORKAROUND.name}
