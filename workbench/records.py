@@ -216,7 +216,8 @@ class Leg:
     """What one leg of a search did: what it asked, how many hits it could bring, and the hits it brought.
 
     `number` names the raw numbers of the hits. `scope` is the filter that was applied to the first `depth`
-    chunks, if there is one; the hits are those that it let pass.
+    chunks, if there is one; the hits are those that it let pass. `unasked` says why the leg asked for
+    nothing, if that is not for want of words.
     """
 
     name: str
@@ -225,6 +226,7 @@ class Leg:
     hits: Hits
     number: str = field(default="bm25", kw_only=True)
     scope: str = field(default="", kw_only=True)
+    unasked: str = field(default="", kw_only=True)
 
 
 class Stage(Protocol):
@@ -338,7 +340,7 @@ class Compared:
         if isinstance(value, str) or isinstance(limit, str):
             return f"{self.measure} {self.shown} is {'one' if self.reached else 'none'} of {limit}"
         if math.isnan(value):
-            return f"{self.measure} has no value (NaN)"
+            return f"it has no {self.measure}"
         if self.at_most:
             return f"{self.measure} {self.shown} {'≤' if self.reached else '>'} {limit:g}"
         return f"{self.measure} {self.shown} {'≥' if self.reached else '<'} {apart(value, limit)[1]}"
@@ -655,8 +657,9 @@ class Trace(Tabular):
     def empty_leg(self, leg: Leg) -> str:
         """A sentence for a leg that brought nothing, with what its query asks for."""
         words = len(dict.fromkeys(self.query.clauses)) if self.query and leg.name == KEYWORD else 0
-        if leg.asked is None:
-            return f"The {leg.name} leg is empty: the question has no word that it can search."
+        if leg.unasked or leg.asked is None:
+            why = leg.unasked or "the question has no word that it can search"
+            return f"The {leg.name} leg is empty: {why}."
         if leg.scope:
             return f"The {leg.name} leg is empty: none of the first {leg.depth} chunks is in {leg.scope}."
         if self.query and self.query.operator == "AND" and words > 1:
@@ -702,7 +705,8 @@ class Trace(Tabular):
         """The system, one line per leg with its query and its number of hits, and the notes."""
         lines = [self.system]
         for leg in self.legs.values():
-            asked = leg.asked or "no query, since the question has no word that this leg can search"
+            why = leg.unasked or "the question has no word that this leg can search"
+            asked = leg.asked or f"no query, since {why}"
             of = f"in {leg.scope} of the first {leg.depth}" if leg.scope else f"of at most {leg.depth}"
             lines.append(f"{leg.name} leg: {asked} → {leg.hits.rows.size} {of}")
         return [*lines, *self.notes]

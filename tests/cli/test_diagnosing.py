@@ -193,7 +193,7 @@ def test_a_link_in_the_memory_is_named_as_a_link_whether_it_works_or_not(run: Ru
     for path in ("memory/works.md", "memory/broken.md"):
         told = run("diagnose", "tea at nine", "-t", path, "-m", notes).out.splitlines()
         assert told[0].startswith(f"Cause: index: {path} is a symbolic link; links are not followed")
-        assert told[2] == "Repair: Put the file itself there, or remove the link."
+        assert told[2] == "Repair, by hand: Put the file itself there, or remove the link."
 
 
 def test_another_memory_is_named_only_if_it_has_an_index(run: Run, tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ def test_the_exit_code_says_whether_the_first_repair_was_tried_and_works(run: Ru
     assert run("index", *where[1:]).code == 0
     asked = ("diagnose", "where is the saw", "-s", "openclaw-2026.2.13+or", *where)
     untried = run(*asked, "-t", "c.md")
-    assert "Repair: write into the note what they show" in untried.out
+    assert "Repair, by hand: write into the note what they show" in untried.out
     tried = run(*asked, "-t", "b.md", "--min-score", "0.99")
     assert "Repair: leave out --min-score 0.99" in tried.out
     assert (untried.code, tried.code) == (1, 0)

@@ -37,7 +37,7 @@ def test_the_weight_of_a_third_leg_is_set_by_the_leg_s_name() -> None:
     assert has_parameter(three, "fusion.phrase")
     changed = with_settings(three, ["fusion.phrase=0.7"])
     assert changed["fusion"] == replace(fusion, more=(("phrase", 0.7),))
-    with pytest.raises(InputError, match=r"nearest is phrase(.|\n)*It has vector, keyword, absent, phrase"):
+    with pytest.raises(InputError, match=r"nearest is 'phrase'(.|\n)*It has vector, keyword, absent, phrase"):
         with_settings(three, ["fusion.phrse=0.7"])
     with pytest.raises(InputError, match=r"fusion\.phrase is -1, out of its range"):
         with_settings(three, ["fusion.phrase=-1"])
@@ -46,8 +46,8 @@ def test_the_weight_of_a_third_leg_is_set_by_the_leg_s_name() -> None:
 @pytest.mark.parametrize(
     ("setting", "named"),
     [
-        ("fusion.vektor=0.5", "nearest is vector"),
-        ("fusoin.vector=0.5", "nearest is fusion"),
+        ("fusion.vektor=0.5", "nearest is 'vector'"),
+        ("fusoin.vector=0.5", "nearest is 'fusion'"),
         ("fusion.vector=much", "takes a number"),
         ("fusion.vector=3", "out of its range"),
         ("fusion.vector", "not of the form"),
@@ -72,7 +72,7 @@ def test_of_several_systems_each_takes_the_settings_that_it_has_a_parameter_for(
 
 @pytest.mark.parametrize(
     ("setting", "named"),
-    [("min_similarity.lest=0.2", "nearest is least"), ("flor.floor=1", "nearest is floor")],
+    [("min_similarity.lest=0.2", "nearest is 'least'"), ("flor.floor=1", "nearest is 'floor'")],
 )
 def test_a_setting_that_fits_none_of_several_systems_is_an_error(setting: str, named: str) -> None:
     with pytest.raises(InputError, match=named):

@@ -162,7 +162,7 @@ def test_each_weight_can_be_set(sample: MemoryIndex, part: str) -> None:
 @pytest.mark.parametrize(
     ("setting", "says"),
     [
-        ("fusion.links=0.2", "no parameter 'links'; the nearest is link"),
+        ("fusion.links=0.2", "no parameter 'links'; the nearest is 'link'"),
         ("fusion.link=much", "takes a number, not 'much'"),
         ("fusion.link=1.5", "1.5, out of its range"),
     ],

@@ -306,7 +306,7 @@ def test_the_mend_of_a_distance_that_counts_as_a_score_is_the_one_that_brings_th
         "vector leg: its scores are turned round: its first document counts least"
     )
     assert found.causes[0].verified
-    assert "Repair: count a smaller number as a better one" in found.text
+    assert "Repair, by hand: count a smaller number as a better one" in found.text
 
 
 def test_a_repair_that_was_tried_in_vain_is_no_repair() -> None:
@@ -315,7 +315,7 @@ def test_a_repair_that_was_tried_in_vain_is_no_repair() -> None:
     upside_down = [one for one in found.causes if "upside down" in one.description]
     assert [one.refuted for one in upside_down] == [True]
     assert found.causes[0] not in upside_down
-    assert "Repair: turn the order" not in found.text
+    assert "Repair, by hand: turn the order" not in found.text
     assert "tried, and not enough: turn the order of its list" in found.text
     assert "too few questions to tell" in found.text
     assert "95 % interval" not in found.text

@@ -308,7 +308,7 @@ def test_what_was_moved_is_searched_explained_and_forgotten_with_its_system(
     assert all(one.score >= 0.99 for one in explorer.traces[0].results)
     assert "(with the settings that you moved)" in desk.add_right_answer()
     opened = []
-    monkeypatch.setattr("workbench.open_index", lambda *where, **more: opened.append(where) or desk.index)
+    monkeypatch.setattr("workbench.open_index", lambda *where, **_: opened.append(where) or desk.index)
     names: dict[str, object] = {"pipelines": SYSTEMS}
     exec(explorer.code, names)
     assert (names["systems"], opened[0]) == (explorer.searched, (str(desk.index.root),))

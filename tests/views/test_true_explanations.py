@@ -52,7 +52,7 @@ FATE_OF_KIND = {
     DropKind.LEFT_OUT: Fate.LEFT_OUT,
 }
 COMPARED = re.compile(
-    r"(?:^|and )(?:(?P<absent>[a-z][^<>≥≤]*?) has no value \(NaN\)"
+    r"(?:^|and )(?:it has no (?P<absent>[a-z][^<>≥≤]*?)(?= and |$)"
     r"|(?P<measure>[a-z][^<>≥≤]*?) (?P<value>-?[\d.e+-]+) (?P<sign>[<>≥≤]) (?P<limit>-?[\d.e+-]+))"
 )
 ENDING = re.compile(r"(?P<kept>returned|not returned); position (?P<position>\d+) of (?P<all>\d+)")

@@ -18,12 +18,18 @@ LEVELS = 2
 
 
 def path_in(index: OpenIndex, memory: str, target: str) -> str:
-    """The index's path of the file `target`, which may be typed as it lies on disk beside `memory`."""
+    """The index's path of the file `target`.
+
+    It may be typed as the file lies on disk beside `memory`, or as a name that one file of the index has.
+    """
     root = Path(memory)
     if not root.is_dir() or _is_in(root, root / target) or index.rows_of(target).size:
         return target
     typed = _beside(root, Path(os.path.abspath(target)))
-    return typed if index.rows_of(typed).size else target
+    if index.rows_of(typed).size:
+        return typed
+    named = [path for path in index.paths() if PurePosixPath(path).name == target]
+    return named[0] if len(named) == 1 else target
 
 
 def outside(target: str, memory: str, index: OpenIndex) -> InputError | None:

@@ -15,7 +15,19 @@ import numpy as np
 
 from workbench.contracts import Context, Index
 from workbench.errors import InputError, brief
-from workbench.records import KEPT, Candidate, Chunk, Compared, Fate, Shown, Stage, Trace, Vector, stage_name
+from workbench.records import (
+    KEPT,
+    Candidate,
+    Chunk,
+    Compared,
+    Fate,
+    Leg,
+    Shown,
+    Stage,
+    Trace,
+    Vector,
+    stage_name,
+)
 from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.cutoff import Limit
 from workbench.retrieval.expressions import Expression
@@ -228,18 +240,18 @@ def _unlisted_text(verdict: Verdict, trace: Trace) -> str:
     outside = next((one.outside for one in verdict.leg_ranks if one.outside), "")
     if outside:
         return f"it is outside {outside}, and the scope drops it."
-    beyond = [
-        _beyond_text(one, trace.legs[one.leg].scope) for one in verdict.leg_ranks if one.rank is not None
-    ]
+    beyond = [_beyond_text(one, trace.legs[one.leg]) for one in verdict.leg_ranks if one.rank is not None]
     return f"{', and '.join(beyond)}." if beyond else f"no leg lists it. {trace.empty_legs}".rstrip()
 
 
-def _beyond_text(one: LegRank, scope: str) -> str:
+def _beyond_text(one: LegRank, leg: Leg) -> str:
     """Why a leg that lists a chunk does not bring it; with a scope, what this left of the first ones."""
-    if not scope:
+    if leg.unasked:
+        return f"the {one.leg} leg, in which it has rank {one.rank}, was not asked, since {leg.unasked}"
+    if not leg.scope:
         return f"rank {one.rank} in the {one.leg} leg, which brings {one.depth}"
     looked_at = f"the {one.leg} leg looks at its first {counted(one.depth, 'chunk')}"
-    return f"{looked_at}, {one.passing} of them in {scope}, and this one has rank {one.rank}"
+    return f"{looked_at}, {one.passing} of them in {leg.scope}, and this one has rank {one.rank}"
 
 
 def missing_parts(trace: Trace, verdict: Verdict) -> list[str]:

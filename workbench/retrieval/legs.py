@@ -263,7 +263,10 @@ class VectorLeg(LegStage, slot="vector_leg", name="vector", number="cosine dista
         if not query.any():
             note = "The question's vector is all zeros, so the vector leg was not asked."
             skipped = replace(trace, notes=(*trace.notes, note))
-            return with_leg(skipped, Leg(self.name, None, depth, no_hits(), number=self.number))
+            unasked = "the question's vector is all zeros"
+            return with_leg(
+                skipped, Leg(self.name, None, depth, no_hits(), number=self.number, unasked=unasked)
+            )
         asked, hits = f"{query.size} dimensions", context.index.vector(query, depth)
         return with_leg(trace, Leg(self.name, asked, depth, hits, number=self.number))
 

@@ -188,5 +188,5 @@ def _check_range(name: str, value: Any, span: tuple[float, float] | None) -> Non
 
 
 def _nearest(name: str, known: Mapping[str, Any] | Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, list(known), n=2, cutoff=0.3)
-    return f"; the nearest is {' or '.join(near)}." if near else "."
+    near = difflib.get_close_matches(name, list(known), n=2, cutoff=0.4)
+    return f"; the nearest is {' or '.join(map(repr, near))}." if near else "."

@@ -104,10 +104,12 @@ class GraphLeg(QueryLeg, number="raw score"):
     def run(self, trace: Trace, context: Context) -> Trace:
         slots = keyword_leg_slots(self.deepest(context.limit), trace.legs["vector"].hits.rows.size)
         hits = context.index.keyword(trace.query, slots) if slots and trace.query else no_hits()
+        unasked = ""
         if not slots:
             note = "The vector leg filled all places, so the graph did not search for keywords."
-            trace = replace(trace, notes=(*trace.notes, note))
-        return with_leg(trace, Leg(self.name, trace.match, slots, hits, number=self.number))
+            trace, unasked = replace(trace, notes=(*trace.notes, note)), "the vector leg filled all places"
+        leg = Leg(self.name, trace.match, slots, hits, number=self.number, unasked=unasked)
+        return with_leg(trace, leg)
 
 
 @dataclass(frozen=True)

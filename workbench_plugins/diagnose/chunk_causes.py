@@ -26,7 +26,10 @@ from workbench_plugins.diagnose.vector_causes import (
 
 MOST_PIECES = 24
 """The largest number of a file's passages that are embedded alone."""
-PIECE = re.compile(r"[^\n.!?。！？]{12,}[.!?。！？]?")
+PIECE = re.compile(r"(?:[^\n.!?。！？]|[.!?](?=[^\s.!?])|(?<=\b\d)\.|(?<=\b\d\d)\.)+[.!?。！？]*")
+"""A sentence or a line. A dot within a name or a number, and one after a day of a month, does not end it."""
+SHORTEST_PIECE = 12
+"""The least number of characters of a passage."""
 HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
 
 Piece = tuple[int, str]
@@ -78,9 +81,11 @@ def _pieces(question: str, chunks: Mapping[int, Chunk]) -> list[Piece]:
 
     Headings are left out, since they answer nothing.
     """
-    some = {row: PIECE.findall(HEADING.sub("", one.text)) for row, one in chunks.items()}
-    pieces = [(row, one.strip()) for row, found in some.items() if len(found) > 1 for one in found]
+    some = {row: _sentences(HEADING.sub("", one.text)) for row, one in chunks.items()}
+    pieces = [(row, one) for row, found in some.items() if len(found) > 1 for one in found]
     words = {one.lower() for one in content_words(unicode_words(question))}
+    asked = [piece for piece in pieces if words & {*lower_words([piece[1]])}]
+    pieces = asked or pieces  # where some have words of the question, the others do not answer it
     counts = Counter(word for _, one in pieces for word in {*lower_words([one])})
 
     def likely(piece: Piece) -> tuple[int, int]:
@@ -88,6 +93,11 @@ def _pieces(question: str, chunks: Mapping[int, Chunk]) -> list[Piece]:
         return -len(words & own), -sum(counts[word] == 1 for word in own)
 
     return sorted(pieces, key=likely)[:MOST_PIECES]
+
+
+def _sentences(text: str) -> list[str]:
+    found = [one.strip() for one in PIECE.findall(text)]
+    return [one for one in found if len(one) >= SHORTEST_PIECE]
 
 
 def _headings(chunks: Mapping[int, Chunk]) -> dict[int, str]:

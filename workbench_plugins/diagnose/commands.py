@@ -75,7 +75,12 @@ def diagnose(
     from workbench.cli.elsewhere import outside, path_in
     from workbench_plugins.diagnose import diagnosis
 
-    if (target is None) == (unwanted is None):
+    if target is not None and unwanted is not None:
+        raise InputError(
+            "A diagnosis is about one file, and this names two: --target and --unwanted.",
+            "Leave one of them out: --target FILE is for a missing file, --unwanted FILE for one too many.",
+        )
+    if target is None and unwanted is None:
         raise InputError(
             "A diagnosis is about one file.", "Give --target FILE for a missing one, or --unwanted FILE."
         )

@@ -28,7 +28,7 @@ from workbench_plugins.diagnose.note_causes import causes_in_note
 from workbench_plugins.diagnose.outscored import higher, outscored
 from workbench_plugins.diagnose.outside import causes_outside, check_known
 from workbench_plugins.diagnose.own_legs import values_of_own_legs
-from workbench_plugins.diagnose.page import Diagnosis
+from workbench_plugins.diagnose.page import LONG_ANSWER, Diagnosis
 from workbench_plugins.diagnose.parameters import Aim, Goal
 from workbench_plugins.diagnose.prices import Prices
 from workbench_plugins.diagnose.question_causes import (
@@ -253,11 +253,13 @@ def _fixes(
     changed = repaired_slots(causes[0]) if causes else ()
     offered = [*every, *without_stop_words(runs.pipeline)]
     fixes, found = best_fixes(offered, changed, runs, goal, prices)
+    of_first = fixes_of_many([causes[0].repairs], runs, goal, prices) if causes else []
     if not fixes:
-        fixes = fixes_of_many([one.repairs for one in inside], runs, goal, prices)
-        return fixes, len(fixes)
+        of_all = fixes_of_many([one.repairs for one in inside], runs, goal, prices)
+        first = [one.pipeline for one in of_first]
+        return sorted(of_all, key=lambda one: one.pipeline not in first), len(of_all)
     if causes and len(causes[0].repairs) > 1:
-        fixes = [*fixes_of_many([causes[0].repairs], runs, goal, prices), *fixes]
+        fixes = [*of_first, *fixes]
     return fixes, found
 
 
@@ -304,7 +306,11 @@ def _asked(runs: Reruns, goal: Goal) -> Asked | None:
     if goal.aim is Aim.OUT or not rows.size or not isinstance(innermost(index), MemoryIndex):
         return None
     near = [*(one.text for one in index.chunks(rows[:FEW_CHUNKS])), goal.path]
-    return Asked(runs.question, runs.pipeline, index, goal.reached, deep=True, wanted=goal.path, near=near)
+
+    def works(trace: Trace) -> bool:
+        return goal.reached(trace) and goal.path in trace.paths()[:LONG_ANSWER]
+
+    return Asked(runs.question, runs.pipeline, index, works, deep=True, wanted=goal.path, near=near)
 
 
 def of_question(causes: Callable[[Asked], list[Found]], asked: Asked | None) -> list[Found]:

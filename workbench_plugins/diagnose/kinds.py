@@ -7,7 +7,7 @@ from workbench_plugins.diagnose.causes import Cause
 
 KINDS = load_data(__file__, "kinds.toml")
 """Where each kind of cause is, what it says, and what repairs it."""
-CERTAIN = ("not read", "empty", "wordless", "new")
+CERTAIN = ("not read", "empty", "wordless", "new", "gone")
 """What is seen in the index and the folder, without a trial."""
 
 

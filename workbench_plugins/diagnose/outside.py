@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import tempfile
@@ -84,6 +85,13 @@ def _on_disk(index: Index, target: str) -> bool:
         return False
 
 
+def _is_gone(index: Index, path: str) -> bool:
+    """Whether a file is no more where the index found it."""
+    inner = innermost(index)
+    root = inner.root if isinstance(inner, MemoryIndex) else None
+    return root is not None and not os.path.lexists(root / path)
+
+
 def causes_outside(runs: Reruns, goal: Goal) -> Iterator[Cause]:
     """What is wrong with the index, as far as it concerns a file that is wanted in the answer.
 
@@ -117,6 +125,9 @@ def _causes_outside(runs: Reruns, goal: Goal) -> Iterator[Cause]:
     if not indexed and goal.path not in changed:
         told = f"{goal.path}: the index has no chunk of it, and no later sync would read it"
         yield of_kind("not read", told)
+        return
+    if indexed and goal.path in changed and _is_gone(index, goal.path):
+        yield of_kind("gone", f"{goal.path}: it is in the index, and not in the folder")
         return
     if changed:
         yield from _stale(runs, goal, changed, indexed)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
+from workbench.measure.paired import Paired
 from workbench.records import Tabular, Trace
 from workbench.retrieval.cutoff import Limit
 from workbench.retrieval.explain import Explanation
@@ -152,7 +153,7 @@ class Diagnosis(Tabular):
         """Whether the repair that is printed first has been run, and gave the wanted answer."""
         first, mend = self._first_fix, _cause_to_mend(self)
         if first is None:
-            return mend is not None and mend.verified
+            return mend is not None and (mend.verified or bool(_until_then(self)))
         return first.verified and not self._in_vain
 
     @property
@@ -276,7 +277,9 @@ def _first_repair(diagnosis: Diagnosis) -> list[str]:
         again = "Tried, and not enough alone; do it first, and diagnose again then"
         return [f"{again}: {first.repair}"]
     if (mend := _cause_to_mend(diagnosis)) is not None:
-        label = "Repair" if _is_sure(mend) else "Not tried; do this next"
+        label = "Not tried; do this next"
+        if _is_sure(mend):
+            label = "Repair" if "workbench " in mend.repair else "Repair, by hand"
         return [f"{label}: {_to_type(diagnosis, mend)}", *_until_then(diagnosis)]
     if not diagnosis.fixes:
         return _until_then(diagnosis)
@@ -369,11 +372,16 @@ def _until_then(diagnosis: Diagnosis) -> list[str]:
     """A search that brings the file now, where the repair is to be made outside the search."""
     longest = _longest(diagnosis)
     some = [one for one in diagnosis.fixes if one.verified and one.pipeline.limit <= longest]
-    outside = bool(diagnosis.causes) and diagnosis.causes[0].where[0] in ("note", "chunk")
-    for fix in some if outside and diagnosis.command else []:
+    for fix in some if _waits(diagnosis.causes) and diagnosis.command else []:
         if shown := command_with(diagnosis.command, diagnosis.pipeline, fix):
             return [f"Until then: {shown}", f"Price: {_price_text(diagnosis, fix)}"]
     return []
+
+
+def _waits(causes: Sequence[Cause]) -> bool:
+    """Whether the first cause is mended by hand: in the note, by other chunks, or by a question not tried."""
+    where = causes[0].where[0] if causes else ""
+    return where in ("note", "chunk") or (where == "question" and not _is_sure(causes[0]))
 
 
 def _price_text(diagnosis: Diagnosis, fix: Fix) -> str:
@@ -383,17 +391,24 @@ def _price_text(diagnosis: Diagnosis, fix: Fix) -> str:
     parts = [(fix.price.hits_text, len(prices.questions), prices.asked_text, found, fix.price.hits)]
     if prices.controls:
         silence = fix.price.silence
-        silence = silence if silence and silence.wins + silence.losses else None
         parts.append(
             (fix.price.silence_text, len(prices.controls), "unanswerable ones", "return nothing", silence)
         )
     lines = [
-        f"{numbers} of {count} {noun} {what}" + (f" ({told(verdict)})" if verdict else "")
+        f"{numbers} of {count} {noun} {what}" + (f" ({told(verdict)})" if _changes(verdict) else "")
         for numbers, count, noun, what, verdict in parts
     ]
+    if fix.lost and not fix.empties:
+        are = "is" if len(fix.lost) == 1 else "are"
+        lines.insert(0, f"{counted(len(fix.lost), 'file')} of this answer {are} lost")
     if more and fix.pipeline.limit > diagnosis.pipeline.limit:
         lines.insert(0, f"{counted(more, 'other file')} {'comes' if more == 1 else 'come'} along")
     return "; ".join(lines)
+
+
+def _changes(verdict: Paired | None) -> TypeGuard[Paired]:
+    """Whether any question is answered otherwise; if not, no difference is claimed."""
+    return verdict is not None and verdict.wins + verdict.losses > 0
 
 
 def _lines(lines: Iterable[str]) -> list[Part]:

@@ -67,7 +67,9 @@ def question_causes(asked: Asked) -> list[Cause]:
 
 def causes_of_form(asked: Asked) -> list[Cause]:
     """What the form of the question says by itself, the surest first."""
-    found = [*_hidden(asked), *date_otherwise(asked), *misread_terms(asked), *syntax_causes(asked)]
+    whole = [*date_otherwise(asked), *misread_terms(asked), *syntax_causes(asked)]
+    long = len(asked.question.split()) >= MANY_WORDS
+    found = [*_hidden(asked), *whole] if long else [*whole, *_hidden(asked)]
     found = found or [*short_form_causes(asked)] or [*written_otherwise(asked)]
     found = found or [*_disguised(asked)] or [*in_another_language(asked)]
     return sorted(found, key=lambda one: not one.verified)
@@ -190,19 +192,31 @@ def _misspelt(asked: Asked) -> Iterator[Cause]:
     if not asked.deep or len(asked.question.split()) >= MANY_WORDS:
         return  # a search without a wanted file would take any other answer for a better one
     unknown = [one for one in replaceable(asked.question) if one.lower() not in known]
-    alike = {one: _misspelt_for(one, known) for one in unknown if not _is_a_word(one, asked)}
+    meant = asked.own or known  # a word that only another note has would help by accident
+    alike = {one: _misspelt_for(one, meant) for one in unknown if not _is_a_word(one, asked)}
     for name in unknown_name(asked):
-        alike[name] += _misremembered_for(name, known)
+        alike[name] += _misremembered_for(name, meant)
     nearest = {one: some for one, some in alike.items() if some}
     better = asked.first_that_works(_with_replacements(asked.question, nearest)) if nearest else ""
     if better:
         asked_with = {*unicode_words(better)}
-        theirs = [next((one for one in some if one in asked_with), some[0]) for some in nearest.values()]
+        used = {one: next((word for word in some if word in asked_with), "") for one, some in nearest.items()}
+        needed = _needed({one: word for one, word in used.items() if word}, asked)
+        better = _with(asked.question, needed)
         yield asked.cause(
-            f"no note has {', '.join(nearest)}; the notes have {', '.join(theirs)}",
+            f"no note has {', '.join(needed)}; the notes have {', '.join(needed.values())}",
             better,
             f"{len(known):,} words of the notes were looked at; “{short(better)}” {asked.outcome}",
         )
+
+
+def _needed(others: dict[str, str], asked: Asked) -> dict[str, str]:
+    """The fewest of some replacements with which the question works: one after another is left out."""
+    for word in list(others):
+        fewer = {one: other for one, other in others.items() if one != word}
+        if fewer and asked.first_that_works(iter([_with(asked.question, fewer)])):
+            others = fewer
+    return others
 
 
 def _is_a_word(word: str, asked: Asked) -> bool:

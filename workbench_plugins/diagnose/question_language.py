@@ -22,8 +22,8 @@ from workbench.safe_text import counted
 from workbench.stop_words import STOP_WORDS
 from workbench_plugins.diagnose.asked import Asked, lower_words
 from workbench_plugins.diagnose.causes import Cause
-from workbench_plugins.diagnose.content_words import SHORTEST, lacks_most_words
-from workbench_plugins.diagnose.languages import ALSO_ENGLISH, LANGUAGES, language_of, spoken
+from workbench_plugins.diagnose.content_words import SHORTEST, content_words, lacks_most_words
+from workbench_plugins.diagnose.languages import ALSO_ENGLISH, LANGUAGES, language_of, likely_language, spoken
 from workbench_plugins.diagnose.spelling import is_near
 
 SAMPLE = 400
@@ -38,17 +38,17 @@ def in_another_language(asked: Asked) -> Iterator[Cause]:
     if MULTILINGUAL in getattr(innermost(asked.index), "model", ""):
         return
     notes = _sample(asked.index)
-    theirs, _ = language_of(notes)
+    theirs = likely_language(notes)
     wanted = (
         [one.text for one in asked.index.chunks(asked.index.rows_of(asked.wanted))] if asked.wanted else []
     )
-    of_file, _ = language_of(wanted)
+    of_file = likely_language(wanted)
     mine, words = _language_of_question(asked, theirs, of_file)
     if not mine or not theirs:
         return
     if mine == theirs and of_file not in ("", mine) and lacks_most_words(asked):
         yield _in_another_language(asked, mine, words, of_file, f"{asked.wanted} is")
-    others = {language_of([text])[0] for text in notes} - {theirs, ""}
+    others = {likely_language([text]) for text in notes} - {theirs, ""}
     if mine == theirs or not _is_rather_in(theirs, mine, wanted) or (not wanted and mine in others):
         return
     yield _in_another_language(asked, mine, words, theirs, f"{'most' if others else 'the'} notes are")
@@ -70,7 +70,8 @@ def _in_another_language(asked: Asked, mine: str, words: Sequence[str], theirs: 
     repairs = {
         True: command,
         False: f"ask in {spoken(theirs)}",
-        None: f"ask in {spoken(theirs)}; or try a model of many languages: {command}",
+        None: f"ask in {spoken(theirs)}; or embed all {counted(asked.index.size, 'chunk')} with a model of "
+        f"many languages, which takes longer: {command}",
     }
     description = f"the question is in {spoken(mine)}, and {what} in {spoken(theirs)}"
     return Cause(("question",), description, repairs[works], evidence, bool(works))
@@ -83,18 +84,23 @@ def _is_rather_in(language: str, other: str, texts: Sequence[str]) -> bool:
     """
     words = Counter(lower_words(texts))
     one, two = (sum(words[word] for word in LANGUAGES.get(name, ())) for name in (language, other))
-    return one >= two and language_of(texts)[0] != other
+    return one >= two and likely_language(texts) != other
 
 
 def _language_of_question(asked: Asked, theirs: str, of_file: str) -> tuple[str, list[str]]:
-    """The language of the question, and its function words, for notes in another one.
+    """The language of the question, and words that tell it, for notes in another one.
 
-    One function word tells it, if the question has none of the notes' language, and no note any other word
-    of the question. It also tells that the question is in the notes' language, and not in that of the file.
+    Its letters tell it, if the wanted file has few of its words. One function word tells it, if the question
+    has none of the notes' language, and no note any other word of the question. It also tells that the
+    question is in the notes' language, and not in that of the file.
     """
     mine, words = language_of([asked.question])
     if mine or not theirs:
         return mine, words
+    if asked.wanted and lacks_most_words(asked):
+        mine = likely_language([asked.question])
+        if mine and mine != (of_file or theirs):
+            return mine, content_words(asked)
     mine, words = language_of([asked.question], least=1)
     every = {one.lower() for one in unicode_words(asked.question)}
     told = [one for one in words if one not in LANGUAGES.get(of_file, words)]

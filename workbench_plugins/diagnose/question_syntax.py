@@ -43,6 +43,7 @@ ISO_DATE = re.compile(r"(?<!\d)(?:19|20)\d\d-\d\d-\d\d(?!\d)")
 def syntax_causes(asked: Asked) -> Iterator[Cause]:
     """The forms that keep a question from its answer: each is named only if the question works without it."""
     yield from _operators(asked)
+    yield from _one_phrase(asked)
     yield from _negation(asked)
     yield from _relative_day(asked)
 
@@ -87,6 +88,32 @@ def _operators(asked: Asked) -> Iterator[Cause]:
         yield asked.cause(f"the question has search operators ({' '.join(found[:6])}){unknown}", better)
 
 
+SIGNS_INSIDE = re.compile(r"\S*\w[^\w\s]+\w\S*")
+
+
+def _one_phrase(asked: Asked) -> Iterator[Cause]:
+    """Words with signs in them, such as a date, that make the keyword leg ask for one whole phrase."""
+    words = SIGNS_INSIDE.findall(asked.question)
+    if not asked.deep or not words or not _is_one_phrase(asked, asked.question):
+        return
+    without = (" ".join(asked.question.replace(one, " ").split()) for one in words)
+    parted = re.sub(r"[^\w\s]+", " ", asked.question)
+    better = asked.first_that_works(one for one in (*without, parted) if not _is_one_phrase(asked, one))
+    if better:
+        yield asked.cause(
+            f"because of the signs in “{short(words[0])}” the keyword leg searches for the whole question "
+            "as one phrase",
+            better,
+        )
+
+
+def _is_one_phrase(asked: Asked, question: str) -> bool:
+    """Whether the keyword leg asks for all words of a question in their order."""
+    query: Query | None = search(question, asked.pipeline, asked.index).query
+    several = len(unicode_words(question)) > 1
+    return query is not None and several and len(query.clauses) == 1 and query.clauses[0].phrase
+
+
 def _has_syntax(asked: Asked) -> bool:
     """Whether the keyword leg sends the question in its engine's own syntax."""
     query: Query | None = search(asked.question, asked.pipeline, asked.index).query
@@ -115,13 +142,17 @@ def _negation(asked: Asked) -> Iterator[Cause]:
     """
     if not asked.deep or operators_in(asked.question):
         return
-    found = list(NEGATION.finditer(asked.question))
-    asks_it = any(ENDS_WITH_A_VERB.search(asked.question[: one.start()]) for one in found)
+    every = NEGATION.finditer(asked.question)
+    found = [one for one in every if not ENDS_WITH_A_VERB.search(asked.question[: one.start()])]
     unwanted = {word.lower() for one in found for word in content_words(unicode_words(one[1]))}
-    if asks_it or unwanted <= asked.own.keys():
+    if unwanted <= asked.own.keys():
         return
     said = [one[0].strip(" ,;") for one in found]
-    better = asked.first_that_works(iter([NEGATION.sub(" ", asked.question)]))
+    rest = asked.question
+    for one in found:
+        rest = rest.replace(one[0], " ")
+    rest = re.sub(r"\s+([,;.?!])", r"\1", " ".join(rest.split()))
+    better = asked.first_that_works(iter([rest]))
     if better:
         yield asked.cause(
             f"the question says what is not wanted (“{short(said[0])}”), and its words are searched for, too",

@@ -130,7 +130,7 @@ def test_what_it_leaves_out_is_dropped_and_the_stage_is_the_cause(index: MemoryI
     assert explain(trace, index, LOST).fate is not Fate.RETURNED
     (lost,) = [one for one in trace.candidates if one.chunk.path == LOST]
     assert lost.dropped_by == stage
-    assert "place in its list has no value" in lost.reason
+    assert "it has no place in its list" in lost.reason
     found = diagnose("the tea pot", pipeline, index, LOST)
     assert found.causes[0].where == (stage.slot,)
     assert "test_own_stages.py:" in found.headline

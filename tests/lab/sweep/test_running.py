@@ -116,7 +116,7 @@ def test_one_at_a_time_leaves_the_others_as_they_are() -> None:
         (["fusion.vector=0:one:3"], "not an axis"),
         (["fusion.vector=0:1:0"], "has no values"),
         (["fusion.vector=0:inf:3"], "has no values"),
-        (["fusion.vektor=0:1:3"], "the nearest is vector"),
+        (["fusion.vektor=0:1:3"], "the nearest is 'vector'"),
         (["fusion.vector=0:2:3"], "out of its range"),
         (["fusion.vector=0:1:3", "fusion.vector=0,1"], "given twice"),
         (["fusion.vector=0:1:1000000000"], "1,000,000,000 settings"),

@@ -1,0 +1,136 @@
+"""What a stranger's notes showed: a likely cause of the question itself is told, and an accident is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests import world
+from workbench.memory.index import MemoryIndex
+from workbench.memory.options import Options
+from workbench.memory.sync import index_folder
+from workbench.records import Trace
+from workbench.retrieval.pipeline import search
+from workbench.systems.catalogue import SYSTEMS
+from workbench_plugins.diagnose.asked import Asked
+from workbench_plugins.diagnose.chunk_causes import _sentences
+from workbench_plugins.diagnose.diagnosis import diagnose
+from workbench_plugins.diagnose.languages import likely_language
+from workbench_plugins.diagnose.question_causes import causes_of_words
+from workbench_plugins.diagnose.question_language import in_another_language
+from workbench_plugins.diagnose.question_syntax import syntax_causes
+
+pytestmark = pytest.mark.usefixtures("embedded_once")
+
+SYSTEM = SYSTEMS["openclaw-2026.2.13+or+rrf+minmax"]
+
+
+def asking(index: MemoryIndex, question: str, target: str, *works: str) -> Asked:
+    """A question that only some other questions mend."""
+
+    def as_wanted(trace: Trace) -> bool:
+        return trace.question in works
+
+    return Asked(question, SYSTEM, index, as_wanted, deep=True, wanted=target)
+
+
+def test_a_word_that_only_another_note_has_corrects_no_word_of_the_question(tmp_path: Path) -> None:
+    notes = {
+        "memory/dog.md": "The dog swam in the lake.\n",
+        "memory/bill.md": "Write to ruiz-tiere.example.\n",
+    }
+    with world.build(tmp_path, notes) as index:
+        better = "which tiere of the dog"
+        assert causes_of_words(asking(index, "which titre of the dog", "memory/dog.md", better)) == []
+        (cause,) = causes_of_words(asking(index, "which titre of the dog", "memory/bill.md", better))
+        assert cause.description == "no note has titre; the notes have tiere"
+
+
+def test_only_the_words_that_have_to_be_corrected_are_told(tmp_path: Path) -> None:
+    notes = {"memory/fridge.md": "A note on vaccines: the fridge was open.\n"}
+    both, one = "fridge open all note vaccines", "fridge open all nite vaccines"
+    with world.build(tmp_path, notes) as index:
+        (cause,) = causes_of_words(
+            asking(index, "fridge open all nite vacines", "memory/fridge.md", both, one)
+        )
+        assert cause.description == "no note has vacines; the notes have vaccines"
+        assert one in cause.repair
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Reisepass Nora: gültig bis 14.08.2027. Termin im Bürgerbüro, Foto mitbringen", "German"),
+        ("Versicherung Schaden Brand Werkstatt", "German"),
+        ("E-57, EF-19A, 276098106234417", ""),
+        ("nginx", ""),
+    ],
+)
+def test_letters_tell_a_language_where_function_words_do_not(text: str, language: str) -> None:
+    assert likely_language([text]) == language
+
+
+def test_a_list_in_another_language_is_told_as_the_cause(tmp_path: Path) -> None:
+    german = "# Papiere\n\nReisepass Leo: läuft am 02.05.2026 ab! Biometrisches Foto mitbringen.\n"
+    english = "This is the dog, and that was what we had when it was at the lake with all of the others.\n"
+    notes = {"memory/papiere.md": german, "memory/dog.md": english, "memory/cat.md": english}
+    with world.build(tmp_path, notes) as index:
+        asked = asking(index, "when does the passport expire", "memory/papiere.md")
+        (cause,) = in_another_language(asked)
+        assert cause.description == "the question is in English, and memory/papiere.md is in German"
+        assert cause.repair.startswith("ask in German")
+
+
+def test_a_negation_behind_another_not_is_told(tmp_path: Path) -> None:
+    notes = {"memory/trip.md": "The trip was called off for the fire; a refund came.\n"}
+    better = "trip that was not taken, how much refund"
+    with world.build(tmp_path, notes) as index:
+        asked = asking(
+            index, "trip that was not taken, not Norway, how much refund", "memory/trip.md", better
+        )
+        (cause,) = syntax_causes(asked)
+        assert cause.description.startswith("the question says what is not wanted (“not Norway”)")
+
+
+def test_signs_that_make_one_phrase_of_a_question_are_told(tmp_path: Path) -> None:
+    notes = {
+        "memory/pig.md": "The stone of the guinea pig weighed 2.1 g.\n",
+        "memory/tea.md": "Rooibos tea.\n",
+    }
+    question, better = "stone of the guinea pig on 17.02.2026", "stone of the guinea pig on"
+    with world.build(tmp_path, notes) as index:
+        asked = Asked(question, SYSTEMS["bm-head"], index, lambda trace: trace.question == better, deep=True)
+        (cause,) = syntax_causes(asked)
+        assert "because of the signs in “17.02.2026”" in cause.description
+        plain = Asked(question, SYSTEM, index, lambda trace: trace.question == better, deep=True)
+        assert list(syntax_causes(plain)) == []  # this system asks for each word
+
+
+def test_no_passage_ends_within_a_name_or_behind_the_day_of_a_date() -> None:
+    text = (
+        "The copy ev_20260212.bak (0x80070070) failed. Termin am 7. April, 10:20 Uhr. Call 07021 99120 now!"
+    )
+    assert _sentences(text) == [
+        "The copy ev_20260212.bak (0x80070070) failed.",
+        "Termin am 7. April, 10:20 Uhr.",
+        "Call 07021 99120 now!",
+    ]
+
+
+def test_a_deleted_file_is_said_to_be_gone(tmp_path: Path) -> None:
+    folder, file = world.write(tmp_path / "notes"), tmp_path / "i.sqlite"
+    index_folder(folder, world.EMBEDDER, options=Options(index_path=file))
+    (folder / "memory/tea.md").unlink()
+    with MemoryIndex.open(file, world.EMBEDDER, folder) as index:
+        found = diagnose("bike hub", SYSTEM, index, "memory/tea.md")
+    cause = found.causes[0]
+    assert cause.description == "the file was deleted since it was indexed; the index still has its text"
+    assert cause.repair == f"workbench index {folder} --index {file}"
+
+
+def test_a_leg_that_was_not_asked_says_why(tmp_path: Path) -> None:
+    with world.build(tmp_path) as index:
+        trace = search("where is the rooibos tea", SYSTEMS["qmd-2.8.3-no-models"], index)
+        assert "no other wording of the question was made for it (lex)" in trace.empty_legs
+        assert "no word that it can search" not in trace.empty_legs
