@@ -714,7 +714,7 @@ class Trace(Tabular):
     def candidates_table(self, candidates: Sequence[Candidate], fates: bool = False) -> Table:
         """One line per candidate: its scores, its rank in each leg, its path and lines, and how it begins.
 
-        The first column numbers the lines. With `fates`, also what happened to a candidate, and why.
+        The first column numbers the lines. With `fates`, also what dropped a candidate.
         """
         patterns = self._number_patterns()
         rows = [
@@ -723,13 +723,13 @@ class Trace(Tabular):
                 *(_number(found.numbers[name], pattern) for name, pattern in patterns.items()),
                 found.chunk.location,
                 shorten(found.chunk.body, BEGINNING, placeholder="…"),
-                *((found.fate.value, found.reason) if fates else ()),
+                *((found.reason,) if fates else ()),
             )
             for rank, found in enumerate(candidates, 1)
         ]
         # The beginning is the only column that gives way where the page is narrow.
         texts = [Column("chunk", "whole"), Column("text", "beginning")]
-        texts += [Column("fate"), Column("why")] if fates else []
+        texts += [Column("fate")] if fates else []
         return Table("", [*numbers("#", *map(self._head, patterns)), *texts], rows)
 
     def _parts_table(self, candidates: Sequence[Candidate]) -> Table:

@@ -129,7 +129,6 @@ def test_a_trace_folds_all_candidates_with_their_fates(toy: MemoryIndex) -> None
     assert f"All {len(trace.chunks)} candidates" in folded
     for one in trace.candidates:
         assert one.chunk.location in folded
-    assert "below the floor" in folded
     assert "so the floor drops it" in unescape(folded)
 
 
