@@ -644,6 +644,19 @@ def test_scripts_secrets_and_long_logs_do_no_harm() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "file"),
+    [
+        ('I search for "rooibos tea" and memory/tea.md is missing.', "memory/tea.md"),
+        ("The note `notes/tea.md` does not show up.", "notes/tea.md"),
+        ("After tea.md was edited, the notes of my team are missing.", ""),
+        ("The results are missing although tea.md was indexed.", ""),
+    ],
+)
+def test_a_file_that_is_said_to_be_missing_is_the_expected_one(text: str, file: str) -> None:
+    assert [one.value for one in read(text).of("target")] == ([file] if file else [])
+
+
+@pytest.mark.parametrize(
     ("text", "question"),
     [
         ("# Keine Treffer\n\nSuche: Wo liegt der Schlüssel?", "Wo liegt der Schlüssel?"),

@@ -128,6 +128,21 @@ def targets_of(lines: Sequence[Line]) -> list[Fact]:
         near = told.start() if told else 0
         if path := min(PATH.finditer(one.text), key=lambda path: abs(path.start() - near), default=None):
             return [fact("target", one, path.span(1))]
+    return _said_to_be_missing(lines)
+
+
+BETWEEN = re.compile(r"[\s`'\"”*]*(?:\w+\s+){0,3}")
+"""What may stand between a file and the words that it is missing."""
+
+
+def _said_to_be_missing(lines: Sequence[Line]) -> list[Fact]:
+    """The first file of which a line says that it is missing: *notes/tea.md does not appear*."""
+    missing = pattern(WORDS["happened"]["missing"])
+    for one in (each for each in lines if not each.code and not aside(each)):
+        for path in PATH.finditer(one.text):
+            between, told = BETWEEN.match(one.text, path.end(1)), missing.search(one.text, path.end(1))
+            if between and told and told.start() <= between.end():
+                return [fact("target", one, path.span(1))]
     return []
 
 
