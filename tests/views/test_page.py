@@ -502,6 +502,25 @@ def test_a_late_answer_takes_no_press_and_opens_nothing_that_was_closed(desk: De
 
 
 @needs_chromium
+def test_the_keyboard_stays_in_a_report_whose_facts_it_takes_away(desk: Desk, page: Page) -> None:
+    mine, text = Server(desk), 'OpenClaw 2026.2.13: I ask "rooibos tea" and get nothing.'
+    with served_here(mine.app) as address:
+        page.goto(f"{address}/?token={mine.token}")
+        page.get_by_role("button", name="Bug report").press("Enter")
+        page.get_by_label("the report").fill(text)
+        page.get_by_role("button", name="Read the report").press("Enter")
+        facts = page.locator(".wb-facts li")
+        facts.filter(has_text="rooibos tea").wait_for()
+        assert page.get_by_label("the report").input_value() == text
+        inside = "document.getElementById('below').contains(document.activeElement)"
+        for left in range(facts.count() - 1, 0, -1):
+            facts.first.get_by_role("button").press("Enter")
+            becomes(facts.count, left.__eq__)
+            assert page.evaluate(inside)
+    page.goto("about:blank")  # where other tests may run scripts
+
+
+@needs_chromium
 def test_without_javascript_a_page_has_the_sentence_and_the_table(toy: MemoryIndex, page: Page) -> None:
     chunks = FileChunks(toy, TEA, link=False)
     assert page.context.browser
