@@ -62,6 +62,8 @@ def test_an_excerpt_is_cut_after_its_lines_and_its_whole_part_never() -> None:
     told = text_of([Excerpt(f"{place} {long}", lines=1, whole=len(place))], width=40)
     assert place in told.replace("\n", "")
     assert len(text_of([Excerpt(f"a.md:1 {long}", lines=1, whole=6)], width=40).splitlines()) == 1
+    place = "x" * 33 + ".md:1-2"  # after it, nothing of the heading fits: no ellipsis seems to cut the place
+    assert text_of([Excerpt(f"{place}  {long}", lines=1, whole=len(place))], width=41).strip() == place
 
 
 def test_a_key_of_the_environment_is_in_no_excerpt(monkeypatch: pytest.MonkeyPatch) -> None:

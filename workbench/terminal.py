@@ -136,7 +136,10 @@ class CutText:
         lines = list(text.wrap(console, width))
         if len(lines) > part.lines and part.whole < width * part.lines:
             lines = lines[: part.lines]
-            lines[-1] = _before_the_ellipsis(lines[-1], width).append("…")
+            if (
+                sum(len(one.plain.rstrip()) for one in lines) > part.whole
+            ):  # else the cut would seem to be there
+                lines[-1] = _before_the_ellipsis(lines[-1], width).append("…")
         yield Padding.indent(Group(*lines), part.indent)
 
 
