@@ -17,6 +17,7 @@ from itertools import groupby, pairwise
 
 from workbench.memory.embedding.local import LocalEmbedder
 from workbench.retrieval.index_adapters import innermost
+from workbench.retrieval.legs import QueryLeg
 from workbench.retrieval.query import unicode_words
 from workbench.safe_text import counted
 from workbench.stop_words import STOP_WORDS
@@ -272,7 +273,8 @@ def _misremembered_for(name: str, known: Counter[str]) -> list[str]:
 def _inflected(asked: Asked) -> Iterator[Cause]:
     """Words that the notes have with other endings alone; with these endings the answer is as wanted."""
     known = asked.vocabulary
-    if not asked.deep or len(asked.question.split()) >= MANY_WORDS:
+    compares_words = any(isinstance(stage, QueryLeg) for stage in asked.pipeline.stages)
+    if not asked.deep or not compares_words or len(asked.question.split()) >= MANY_WORDS:
         return
     content = [one for one in replaceable(asked.question) if one.lower() not in {*STOP_WORDS, *known}]
     alike = {one: [word for word in known if stems(word) & stems(one.lower())] for one in content}

@@ -31,9 +31,16 @@ ENDS_WITH_A_VERB = re.compile(
     re.IGNORECASE,
 )
 """What stands before *without* or *not* where this is what the question asks about."""
+BARE = re.compile(r"\s*(?:not|no)\b", re.IGNORECASE)
+VERB = re.compile(
+    r"\b(?:am|is|are|was|were|do|does|did|can|could|will|would|should|must|may|might|has|have|had)\b",
+    re.IGNORECASE,
+)
+"""A verb that *not* belongs to: *which colony did not survive* asks about it."""
 DAYS = "day|week|month|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday|night|weekend"
 RELATIVE = re.compile(
-    rf"\b(?:yesterday|today|tomorrow|tonight|(?:last|this|next|past)\s+(?:{DAYS})"
+    rf"\b(?:(?:the )?day before yesterday|(?:the )?day after tomorrow|yesterday|today|tomorrow|tonight"
+    rf"|the week before last|(?:last|this|next|past)\s+(?:{DAYS})"
     r"|(?:\d+|an?|one|two|three|four|five|six|seven)\s+(?:days?|weeks?|months?|years?)\s+ago)\b",
     re.IGNORECASE,
 )
@@ -98,7 +105,7 @@ def _one_phrase(asked: Asked) -> Iterator[Cause]:
         return
     without = (" ".join(asked.question.replace(one, " ").split()) for one in words)
     parted = re.sub(r"[^\w\s]+", " ", asked.question)
-    better = asked.first_that_works(one for one in (*without, parted) if not _is_one_phrase(asked, one))
+    better = asked.first_that_works(one for one in (parted, *without) if not _is_one_phrase(asked, one))
     if better:
         yield asked.cause(
             f"because of the signs in “{short(words[0])}” the keyword leg searches for the whole question "
@@ -142,8 +149,7 @@ def _negation(asked: Asked) -> Iterator[Cause]:
     """
     if not asked.deep or operators_in(asked.question):
         return
-    every = NEGATION.finditer(asked.question)
-    found = [one for one in every if not ENDS_WITH_A_VERB.search(asked.question[: one.start()])]
+    found = [one for one in NEGATION.finditer(asked.question) if _says_what_is_unwanted(one)]
     unwanted = {word.lower() for one in found for word in content_words(unicode_words(one[1]))}
     if unwanted <= asked.own.keys():
         return
@@ -152,12 +158,21 @@ def _negation(asked: Asked) -> Iterator[Cause]:
     for one in found:
         rest = rest.replace(one[0], " ")
     rest = re.sub(r"\s+([,;.?!])", r"\1", " ".join(rest.split()))
-    better = asked.first_that_works(iter([rest]))
+    asks = content_words(unicode_words(rest))
+    better = asked.first_that_works(iter([rest])) if asks else ""
     if better:
         yield asked.cause(
             f"the question says what is not wanted (“{short(said[0])}”), and its words are searched for, too",
             better,
         )
+
+
+def _says_what_is_unwanted(negation: re.Match[str]) -> bool:
+    """Whether a negation names an exception, and is no part of what the question asks."""
+    before = negation.string[: negation.start()]
+    clause = re.split(r"[,;]", before)[-1]
+    asks = BARE.match(negation[0]) is not None and VERB.search(clause) is not None
+    return not (asks or ENDS_WITH_A_VERB.search(before))
 
 
 NO_DAYS = ("1987-11-19", "")

@@ -11,6 +11,7 @@ from workbench.retrieval.query import unicode_words
 from workbench.stop_words import STOP_WORDS
 from workbench_plugins.diagnose.asked import Asked, lower_words
 from workbench_plugins.diagnose.causes import Cause
+from workbench_plugins.diagnose.languages import FUNCTION_WORDS
 
 NUMBERS = {str(number): word for number, word in enumerate(load_data(__file__, "numbers.toml")["words"])}
 NUMBERS_IN_WORDS = {**NUMBERS, **{word: number for number, word in NUMBERS.items()}}
@@ -63,6 +64,8 @@ def _in_short(asked: Asked, near: Sequence[str], there: set[str]) -> Tried:
     for first, last in combinations_with_replacement(range(len(found)), 2):
         words = [one[0].lower() for one in found[first : last + 1]]
         forms = [one for one in _short_forms(words) if one in there - STOP_WORDS]
+        written = [next(_as_written(one, near)) for one in forms]
+        forms = [one for one in written if one.lower() not in FUNCTION_WORDS or one.isupper()]
         if (
             forms
             and len(words) <= LONGEST
@@ -70,9 +73,13 @@ def _in_short(asked: Asked, near: Sequence[str], there: set[str]) -> Tried:
             and not {*words} <= there
         ):
             begin, end = found[first].start(), found[last].end()
-            written = next(one for text in near for one in unicode_words(text) if one.lower() == forms[0])
-            question = f"{asked.question[:begin]}{written}{asked.question[end:]}"
-            yield question, (asked.question[begin:end], written)
+            question = f"{asked.question[:begin]}{forms[0]}{asked.question[end:]}"
+            yield question, (asked.question[begin:end], forms[0])
+
+
+def _as_written(word: str, texts: Sequence[str]) -> Iterator[str]:
+    """A word in small letters, as some texts write it."""
+    return (one for text in texts for one in unicode_words(text) if one.lower() == word)
 
 
 def _short_forms(words: Sequence[str]) -> list[str]:

@@ -104,7 +104,7 @@ def _numerals(question: str, text: str) -> Iterator[Pair]:
         there.setdefault(_value(word), word)
     for word in unicode_words(question):
         theirs = there.get(_value(word), word)
-        if _value(word) and theirs.lower() != word.lower():
+        if _value(word) and theirs.lower() != word.lower() and word.lower() != "one":  # mostly no number
             yield word, theirs
 
 

@@ -490,7 +490,7 @@ class Expansion(PlainStage, slot="expansion"):
         for kind, number in KINDS.items():
             texts = [one.text.strip() for one in variants if one.kind == kind]
             text = next((one for one in texts if one and one != trace.question), None)
-            unasked = "" if text else f"no other wording of the question was made for it ({kind})"
+            unasked = "" if text else "it searches for other wordings of the question, and none was made"
             trace = with_leg(trace, Leg(kind, text, 0, no_hits(), number=number, unasked=unasked))
         return replace(trace, notes=(*trace.notes, note)) if note else trace
 
