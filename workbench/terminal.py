@@ -136,9 +136,8 @@ class CutText:
         lines = list(text.wrap(console, width))
         if len(lines) > part.lines and part.whole < width * part.lines:
             lines = lines[: part.lines]
-            if (
-                sum(len(one.plain.rstrip()) for one in lines) > part.whole
-            ):  # else the cut would seem to be there
+            kept = sum(len(one.plain.rstrip()) for one in lines)
+            if kept > part.whole:  # right behind what is never cut, an ellipsis would say that it is
                 lines[-1] = _before_the_ellipsis(lines[-1], width).append("…")
         yield Padding.indent(Group(*lines), part.indent)
 

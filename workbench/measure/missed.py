@@ -1,7 +1,7 @@
 """What happens to the right file of each question.
 
-`survivals` counts how far the files get: indexed, matched, in the pool, past the floor, returned. `missed`
-lists the questions whose file is not returned, each with the reason.
+`survivals` counts how far the files get: indexed, matched, in the pool, past the floor, returned.
+`missed_questions` lists the questions whose file is not returned, each with the reason.
 """
 
 from __future__ import annotations

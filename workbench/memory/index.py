@@ -266,7 +266,7 @@ class MemoryIndex(OpenIndex):
         return [] if self.root is None else outdated(self.root, self)
 
     def former_name(self, text_hash: str) -> str:
-        """The indexed file with this hash of its text that the folder has no more; empty for none."""
+        """The indexed file with this hash of its text that the folder no longer has; empty for none."""
         if self.root is None:
             return ""
         same = (one.path for one in self.documents() if one.hash == text_hash)

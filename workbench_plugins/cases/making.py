@@ -156,7 +156,10 @@ def carried(
         )
         for one in asked
     ]
-    return _memory(inner, rows, windows, vectors), _model(inner, vectors), questions
+    numbered, known = inner.vectors()
+    by_row = dict(zip(numbered.tolist(), known, strict=True))
+    memory = _memory(inner, rows, by_row, windows, vectors)
+    return memory, _model(inner, int(known.shape[1]), vectors), questions
 
 
 def _rows_as_stored(index: OpenIndex) -> dict[str, Rows]:
@@ -167,13 +170,15 @@ def _rows_as_stored(index: OpenIndex) -> dict[str, Rows]:
 
 
 def _memory(
-    index: OpenIndex, rows: Mapping[str, Rows], windows: Mapping[int, Any], vectors: Travelling
+    index: OpenIndex,
+    rows: Mapping[str, Rows],
+    by_row: Mapping[int, Vector],
+    windows: Mapping[int, Any],
+    vectors: Travelling,
 ) -> CaseMemory:
-    """The notes of an index with these rows, and how it was made."""
+    """The notes of an index with these rows, their vectors `by_row`, and how the index was made."""
     store = index.store if isinstance(index, MemoryIndex) else None
     chunker, named = _chunker(store)
-    numbered, known = index.vectors()
-    by_row = dict(zip(numbered.tolist(), known, strict=True))
     sources = {one.path: (one.source, one.text) for one in index.documents() or ()}
     annotations = getattr(index, "annotations", None)
     stored = annotations() if annotations else {}
@@ -198,14 +203,13 @@ def _memory(
     )
 
 
-def _model(index: OpenIndex, vectors: Travelling) -> CaseModel:
+def _model(index: OpenIndex, dimensions: int, vectors: Travelling) -> CaseModel:
     """The model of an index's vectors."""
     axes = index.embedder.axes if isinstance(index.embedder, ToyEmbedder) else None
-    _, known = index.vectors()
     return CaseModel(
         name=os.path.basename(index.model) if os.path.isabs(index.model) else index.model,
         revision=index.embedder.revision,
-        dimensions=int(known.shape[1]),
+        dimensions=dimensions,
         vectors=vectors,
         axes={axis: list(words) for axis, words in axes.items()} if axes else None,
     )

@@ -86,7 +86,7 @@ def _on_disk(index: Index, target: str) -> bool:
 
 
 def _is_gone(index: Index, path: str) -> bool:
-    """Whether a file is no more where the index found it."""
+    """Whether a file is no longer where the index found it."""
     inner = innermost(index)
     root = inner.root if isinstance(inner, MemoryIndex) else None
     return root is not None and not os.path.lexists(root / path)

@@ -22,7 +22,7 @@ from workbench.safe_text import counted
 from workbench.stop_words import STOP_WORDS
 from workbench_plugins.diagnose.asked import Asked, lower_words
 from workbench_plugins.diagnose.causes import Cause
-from workbench_plugins.diagnose.content_words import SHORTEST, content_words, lacks_most_words
+from workbench_plugins.diagnose.content_words import SHORTEST, lacks_most_words
 from workbench_plugins.diagnose.languages import ALSO_ENGLISH, LANGUAGES, language_of, likely_language, spoken
 from workbench_plugins.diagnose.spelling import is_near
 
@@ -59,10 +59,9 @@ def _in_another_language(asked: Asked, mine: str, words: Sequence[str], theirs: 
     inner = innermost(asked.index)
     memory = inner.command_options if isinstance(inner, MemoryIndex) else "FOLDER"
     works = _in_many_languages(asked, inner) if asked.deep and isinstance(inner, MemoryIndex) else None
-    evidence = (
-        f"the question has {counted(len(words), 'word')} in {spoken(mine)} ({', '.join(words[:4])}); "
-        f"the vectors are those of {getattr(inner, 'model', 'another engine')}"
-    )
+    told = f"the question has {counted(len(words), 'word')} in {spoken(mine)} ({', '.join(words[:4])})"
+    told = told if words else f"the letters of the question are most likely {spoken(mine)}"
+    evidence = f"{told}; the vectors are those of {getattr(inner, 'model', 'another engine')}"
     if works is not None:
         outcome = "as wanted" if works else "still not as wanted"
         evidence += f"; with the vectors of {MULTILINGUAL} the answer is {outcome}"
@@ -90,9 +89,9 @@ def _is_rather_in(language: str, other: str, texts: Sequence[str]) -> bool:
 def _language_of_question(asked: Asked, theirs: str, of_file: str) -> tuple[str, list[str]]:
     """The language of the question, and words that tell it, for notes in another one.
 
-    Its letters tell it, if the wanted file has few of its words. One function word tells it, if the question
-    has none of the notes' language, and no note any other word of the question. It also tells that the
-    question is in the notes' language, and not in that of the file.
+    Its letters tell it, and no word, if the wanted file has few of its words. One function word tells it, if
+    the question has none of the notes' language, and no note any other word of the question. It also tells
+    that the question is in the notes' language, and not in that of the file.
     """
     mine, words = language_of([asked.question])
     if mine or not theirs:
@@ -100,7 +99,7 @@ def _language_of_question(asked: Asked, theirs: str, of_file: str) -> tuple[str,
     if asked.wanted and lacks_most_words(asked):
         mine = likely_language([asked.question])
         if mine and mine != (of_file or theirs):
-            return mine, content_words(asked)
+            return mine, []
     mine, words = language_of([asked.question], least=1)
     every = {one.lower() for one in unicode_words(asked.question)}
     told = [one for one in words if one not in LANGUAGES.get(of_file, words)]

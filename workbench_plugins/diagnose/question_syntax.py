@@ -103,13 +103,15 @@ def _one_phrase(asked: Asked) -> Iterator[Cause]:
     words = SIGNS_INSIDE.findall(asked.question)
     if not asked.deep or not words or not _is_one_phrase(asked, asked.question):
         return
-    without = (" ".join(asked.question.replace(one, " ").split()) for one in words)
+    without = {one: " ".join(asked.question.replace(one, " ").split()) for one in words}
     parted = re.sub(r"[^\w\s]+", " ", asked.question)
-    better = asked.first_that_works(one for one in (parted, *without) if not _is_one_phrase(asked, one))
+    others = [one for one in (parted, *without.values()) if not _is_one_phrase(asked, one)]
+    better = asked.first_that_works(iter(others))
     if better:
+        guilty = [one for one, rest in without.items() if rest in others] or words
         yield asked.cause(
-            f"because of the signs in “{short(words[0])}” the keyword leg searches for the whole question "
-            "as one phrase",
+            f"because of the signs in “{short(' '.join(guilty))}” the keyword leg searches for the whole "
+            "question as one phrase",
             better,
         )
 

@@ -119,9 +119,8 @@ class ExplorerState(State):
         super().__init__(question=question, target=target, left=left, right=right)
         self.indexes = index if isinstance(index, Indexes) else Indexes(index)
         self.index, self.pipelines = self.indexes.base, pipelines
-        self._opened = (
-            opening_code(self.index) if isinstance(index, Indexes) else []
-        )  # for a page without code
+        # A page has no code that has opened the index; a notebook has.
+        self._opened = opening_code(self.index) if isinstance(index, Indexes) else []
         self._saved, self._answer = "", 0
         self.options = {"left": list(pipelines), "right": list(pipelines), "side": list(SIDES)}
         self.begin(link)

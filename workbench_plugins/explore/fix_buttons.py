@@ -17,7 +17,7 @@ def fix_button(fix: Fix, prices: Prices, side: str) -> dict[str, Any] | None:
     if fix.chunks is not None or fix.is_key or fix.as_set is None:
         return None
     moved: dict[str, Any] = {}
-    system = ""
+    told, system = [], ""
     words = shlex.split(fix.as_set)
     for option, value in zip(words[::2], words[1::2], strict=True):
         if option == "--set":
@@ -25,20 +25,15 @@ def fix_button(fix: Fix, prices: Prices, side: str) -> dict[str, Any] | None:
             if "." not in name:
                 return None  # another stage in a slot, which is no setting of the page
             moved[name] = _value(text)
+            told.append(f"{name} = {text}")
         elif option == "--system":
             system = value
+            told.append(f"the system {system}")
     asked = prices.asked_text
     price = f"{fix.price.hits_text} of {len(prices.questions)} {asked}"
     if prices.controls:
         price += f", {fix.price.silence_text} of {len(prices.controls)} unanswerable ones return nothing"
-    change = [f"the system {system}"] if system else [f"{name} = {value}" for name, value in moved.items()]
-    return {
-        "name": ", ".join(change),
-        "price": price,
-        "side": side,
-        "moved": moved,
-        "system": system,
-    }
+    return {"name": ", ".join(told), "price": price, "side": side, "moved": moved, "system": system}
 
 
 def _value(text: str) -> float | str:

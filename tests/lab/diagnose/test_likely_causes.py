@@ -73,6 +73,14 @@ def test_letters_tell_a_language_where_function_words_do_not(text: str, language
     assert likely_language([text]) == language
 
 
+def test_a_question_whose_letters_tell_its_language_is_told_to_have_them(tmp_path: Path) -> None:
+    english = "This is the dog, and that was what we had when it was at the lake with all of the others.\n"
+    with world.build(tmp_path, {"memory/fire.md": english}) as index:
+        asked = asking(index, "Versicherung Schaden Brand Werkstatt", "memory/fire.md")
+        (cause,) = in_another_language(asked)
+        assert cause.evidence.startswith("the letters of the question are most likely German; ")
+
+
 def test_a_list_in_another_language_is_told_as_the_cause(tmp_path: Path) -> None:
     german = "# Papiere\n\nReisepass Leo: läuft am 02.05.2026 ab! Biometrisches Foto mitbringen.\n"
     english = "This is the dog, and that was what we had when it was at the lake with all of the others.\n"
@@ -158,6 +166,10 @@ def test_signs_that_make_one_phrase_of_a_question_are_told(tmp_path: Path) -> No
         asked = Asked(question, SYSTEMS["bm-head"], index, lambda trace: trace.question == better, deep=True)
         (cause,) = syntax_causes(asked)
         assert "because of the signs in “17.02.2026”" in cause.description
+        both, parted = f"the pig's {question}", "the pig s stone of the guinea pig on 17 02 2026"
+        of_both = Asked(both, SYSTEMS["bm-head"], index, lambda trace: trace.question == parted, deep=True)
+        (cause,) = syntax_causes(of_both)
+        assert "because of the signs in “17.02.2026”" in cause.description  # the apostrophe does no harm
         plain = Asked(question, SYSTEM, index, lambda trace: trace.question == better, deep=True)
         assert list(syntax_causes(plain)) == []  # this system asks for each word
 

@@ -3,6 +3,7 @@
 import { panel, textBox } from "./panel.js";
 import { VIEWS, choice, h, isAlone } from "./view.js";
 
+const HINT = "Select text in the report, and say what it is:";
 const characters = (text) => Array.from(text).length;
 
 function reportReader(data, model, el) {
@@ -31,8 +32,8 @@ function reportReader(data, model, el) {
   const kinds = data.choices.map(([kind, name, label]) => {
     const add = () => {
       const place = selected();
+      hint.textContent = place ? HINT : "First select the words in the report that say it, with the mouse or Shift and the arrow keys.";
       if (place) send({ add: { kind, name, ...place } });
-      else hint.textContent = "First select the words in the report that say it, with the mouse or Shift and the arrow keys.";
     };
     return h("button", { "data-kind": kind, onmousedown: (event) => event.preventDefault(), onclick: add }, label); // the selection stays
   });
@@ -58,7 +59,7 @@ function reportReader(data, model, el) {
     ask.replaceChildren(...data.verdict.ask.map((one) => h("li", {}, one)));
     facts.replaceChildren(...data.facts.map((one, place) => h("li", {}, h("small", {}, `${one.line ? `line ${one.line}` : one.source}, ${one.label} `), `“${one.value}” `, h("button", { "aria-label": `take away: ${one.label}`, onclick: () => send({ reject: place }) }, "×"))));
   }
-  const hint = h("p", { role: "status" }, "Select text in the report, and say what it is:");
+  const hint = h("p", { role: "status" }, HINT);
   const side = h("div", {}, more, perhaps, asking, ask, hint, h("div", { class: "wb-kinds" }, ...kinds), facts);
   panel(data, model, el, "report", { controls, body: [h("div", { class: "wb-two" }, text, side)], draw, tables: () => [data.table], code: () => data.code });
 }

@@ -21,7 +21,7 @@ export function h(tag, attributes = {}, ...children) {
 // Changes what `root` shows. What had the focus has it again: itself, or what now has its words; else `root` has it.
 export function keepingFocus(root, change) {
   const words = (one) => one.getAttribute("aria-label") || one.textContent;
-  const [held] = [root.querySelector(":focus")];
+  const held = root.querySelector(":focus");
   change();
   if (!held || held.isConnected) return;
   const alike = [...root.querySelectorAll(held.localName)].find((one) => words(one) === words(held));
