@@ -6,12 +6,12 @@ import math
 import re
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import pairwise
 from textwrap import shorten
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -252,6 +252,14 @@ class Stage(Protocol):
         """The columns that this stage adds. No other stage of the pipeline may write them."""
 
     def run(self, trace: Trace, context: Any) -> Trace: ...
+
+
+Kind = TypeVar("Kind")
+
+
+def first_of(stages: Iterable[Stage], kind: type[Kind]) -> Kind | None:
+    """The first stage of a kind; None if there is none."""
+    return next((stage for stage in stages if isinstance(stage, kind)), None)
 
 
 def stage_name(stage: Stage) -> str:

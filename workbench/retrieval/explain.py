@@ -26,6 +26,7 @@ from workbench.records import (
     Stage,
     Trace,
     Vector,
+    first_of,
     stage_name,
 )
 from workbench.retrieval.columns import ColumnStage
@@ -257,7 +258,7 @@ def _beyond_text(one: LegRank, leg: Leg) -> str:
 def missing_parts(trace: Trace, verdict: Verdict) -> list[str]:
     """A sentence for each leg that did not bring a candidate, with the share of the score that is missing."""
     row = trace.chunks.index(verdict.chunk)
-    fusion = next((stage for stage in trace.stages if isinstance(stage, WeightedSum)), None)
+    fusion = first_of(trace.stages, WeightedSum)
     sentences = []
     for one in verdict.leg_ranks:
         if one.brought:
@@ -305,7 +306,7 @@ def _explained(trace: Trace, context: Context, target: str) -> Explanation:
         there = None if unread_near is None else unread_near(target)
         return Explanation(trace, target, Fate.NEVER_INDEXED, (), one_line(str(there or "")))
     asked = [leg for leg in legs_of(trace.stages) if leg.name in trace.legs]
-    scope = next((stage for stage in trace.stages if isinstance(stage, Scope)), None)
+    scope = first_of(trace.stages, Scope)
     leg_ranks = [_scoped(leg.leg_ranks(trace, context, rows), scope, trace, target) for leg in asked]
     ran = [one for one, _ in zip(trace.stages, trace.moments, strict=False) if isinstance(one, ColumnStage)]
     read = {one.output: one.evidence(trace, context, rows) for one in ran}

@@ -12,7 +12,7 @@ import numpy as np
 
 from workbench.contracts import Index
 from workbench.errors import InputError
-from workbench.records import KEPT, Floats, Trace
+from workbench.records import KEPT, Floats, Trace, first_of
 from workbench.retrieval.columns import ColumnStage, parameters
 from workbench.retrieval.cutoff import EvidenceFloor, Floor, MinScore
 from workbench.retrieval.pipeline import Pipeline, Running, before, run
@@ -32,7 +32,7 @@ def with_floor(pipeline: Pipeline, on: str = "") -> Pipeline:
     reader of question and text then decides alone. Raises InputError for an unknown column.
     """
     on = on or next((one.output for one in pipeline.stages if isinstance(one, Rerank)), "")
-    own = next((one for one in pipeline.stages if isinstance(one, Floor)), None)
+    own = first_of(pipeline.stages, Floor)
     if not on:
         return pipeline if own is not None else pipeline.asking(min_score=-np.inf)
     if on not in scores_of(pipeline):

@@ -20,6 +20,7 @@ from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import unicode_words
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.fixes import named
+from workbench_plugins.diagnose.folder_index import folder_index
 from workbench_plugins.diagnose.stage_settings import typed_settings
 
 LARGEST = 20_000
@@ -149,12 +150,13 @@ def settings_of(pipeline: Pipeline) -> tuple[str, ...] | None:
 
 def search_command(question: str, pipeline: Pipeline, index: Index) -> str:
     """The command that searches a folder's index; empty for another index, and where no settings do it."""
-    inner, typed = innermost(index), settings_of(pipeline)
-    if not isinstance(inner, MemoryIndex) or inner.root is None or typed is None:
+    folder, typed = folder_index(index), settings_of(pipeline)
+    if folder is None or typed is None:
         return ""
-    words = ["workbench", "search", " ".join(question.split()), "-m", str(inner.root)]
-    if file_to_open(inner.root, pipeline.indexing) != Path(inner.name):  # another index of the folder answers
-        words += ["--index", inner.name]
+    file = folder.opened.name
+    words = ["workbench", "search", " ".join(question.split()), "-m", str(folder.root)]
+    if file_to_open(folder.root, pipeline.indexing) != Path(file):  # another index of the folder answers
+        words += ["--index", file]
     words += ["--system", pipeline.name]
     for one in typed:
         words += ["--set", one]

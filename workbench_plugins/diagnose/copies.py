@@ -9,13 +9,12 @@ from pathlib import PurePosixPath
 
 from workbench.contracts import Index
 from workbench.measure.reruns import Reruns
-from workbench.memory.index import MemoryIndex
 from workbench.records import Chunk
-from workbench.retrieval.index_adapters import innermost
 from workbench.retrieval.pipeline import search
 from workbench.retrieval.query import unicode_words
 from workbench.safe_text import counted
 from workbench_plugins.diagnose.causes import Cause
+from workbench_plugins.diagnose.folder_index import folder_index
 from workbench_plugins.diagnose.kinds import of_kind
 from workbench_plugins.diagnose.parameters import Aim, Goal
 
@@ -58,12 +57,11 @@ def causes_of_copies(runs: Reruns, goal: Goal) -> Iterator[Cause]:
 
 def _set_aside(index: Index, paths: Sequence[str]) -> str:
     """The commands that move files into a folder beside the memory, where none is lost; or what to do."""
-    inner = innermost(index)
-    names = {PurePosixPath(path).name for path in paths}
-    if not isinstance(inner, MemoryIndex) or inner.root is None or len(names) < len(paths):
+    folder, names = folder_index(index), {PurePosixPath(path).name for path in paths}
+    if folder is None or len(names) < len(paths):
         return f"take these files out of the memory: {', '.join(paths)}"
-    aside = shlex.quote(str(inner.root.with_name(f"{inner.root.name}-set-aside")))
-    files = " ".join(shlex.quote(str(inner.root / path)) for path in paths)
+    aside = shlex.quote(str(folder.root.with_name(f"{folder.root.name}-set-aside")))
+    files = " ".join(shlex.quote(str(folder.root / path)) for path in paths)
     return f"mkdir -p {aside} && mv -n {files} {aside} && workbench index FOLDER"
 
 

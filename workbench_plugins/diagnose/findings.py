@@ -18,7 +18,7 @@ from workbench.memory.data_files import load_data
 from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.index import OpenIndex
 from workbench.memory.vector_check import SAME_VECTOR, cosines_again
-from workbench.records import Chunk, Rows, Tabular, Trace
+from workbench.records import Chunk, Rows, Tabular, Trace, first_of
 from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.cutoff import MinScore, Order, early_limits
 from workbench.retrieval.fusion import Fusion, RankSum, Weighted
@@ -218,7 +218,7 @@ def _scoped(
     pipeline: Pipeline, index: OpenIndex, asked: Sequence[str], traces: Sequence[Trace]
 ) -> Iterator[Finding]:
     """Searches in which a scope lets fewer chunks pass than wanted, although the index has more of them."""
-    scope = next((one for one in pipeline.stages if isinstance(one, Scope)), None)
+    scope = first_of(pipeline.stages, Scope)
     if scope is None:
         return
     every = index.chunks(index.vector(index.embed(asked[0]), index.size).rows)
@@ -288,7 +288,7 @@ def _against_a_leg(pipeline: Pipeline) -> Iterator[Finding]:
 
 def _rerank_pool(pipeline: Pipeline) -> Iterator[Finding]:
     """What stands before a reranker: a pool no larger than the answer, or a floor on another scale."""
-    rerank = next((one for one in pipeline.stages if isinstance(one, Rerank)), None)
+    rerank = first_of(pipeline.stages, Rerank)
     if rerank is None:
         return
     if rerank.count <= pipeline.limit and rerank.count < SHALLOW:
@@ -318,7 +318,7 @@ def _scores(traces: Sequence[Trace]) -> Iterator[Finding]:
 
 def _reranked(pipeline: Pipeline, index: CachedIndex, asked: Sequence[str]) -> Iterator[Finding]:
     """What is wrong with the numbers of a reranker, and with the texts that it gets; floors are left out."""
-    rerank = next((one for one in pipeline.stages if isinstance(one, Rerank)), None)
+    rerank = first_of(pipeline.stages, Rerank)
     if rerank is None:
         return
     stages = tuple(one for one in pipeline.stages if not isinstance(one, MinScore))

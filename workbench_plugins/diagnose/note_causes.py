@@ -23,7 +23,6 @@ from workbench.memory.store.sqlite import database
 from workbench.memory.store.sqlite.location import SQLiteLocation
 from workbench.memory.sync import index_folder
 from workbench.records import FRONT_MATTER
-from workbench.retrieval.index_adapters import innermost
 from workbench.retrieval.pipeline import search
 from workbench.retrieval.query import unicode_words
 from workbench.safe_text import counted
@@ -32,6 +31,7 @@ from workbench.systems.catalogue import indexing
 from workbench_plugins.diagnose.asked import LARGEST
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.chunk_sizes import chunker_named, cut_index, rebuilt
+from workbench_plugins.diagnose.folder_index import folder_index
 from workbench_plugins.diagnose.parameters import Aim, Goal
 from workbench_plugins.diagnose.readings import (
     READINGS,
@@ -202,11 +202,11 @@ def _shell(readings: Sequence[Reading], index: Index, path: str, text: str) -> s
 
     The first command keeps the old text, and each later one starts from what the one before has written.
     """
-    inner = innermost(index)
-    if not isinstance(inner, MemoryIndex) or inner.root is None:
+    folder = folder_index(index)
+    if folder is None:
         return _by_hand(readings)
-    file = inner.root / path
-    if path in inner.changed() or not file.is_file():
+    file = folder.root / path
+    if path in folder.opened.changed() or not file.is_file():
         return _by_hand(readings)
     commands: list[str] = []
     for one in readings:
@@ -216,7 +216,7 @@ def _shell(readings: Sequence[Reading], index: Index, path: str, text: str) -> s
         commands.append(one.command.replace(KEEPS, " -i ") if later else one.command)
         text = one.meant(text)
     words = " && ".join(commands).replace("FILE", shlex.quote(str(file)))
-    return f"{words} && workbench index {inner.command_options}"
+    return f"{words} && workbench index {folder.opened.command_options}"
 
 
 KEEPS = " -i.old "
@@ -252,9 +252,10 @@ MOST_COPIED = 1000
 
 def _reached_in_a_copy(runs: Reruns, goal: Goal, text: str) -> bool | None:
     """The same for an index whose chunker is not known: with a copy of the folder and of the index file."""
-    inner = innermost(runs.index)
-    if not isinstance(inner, MemoryIndex) or inner.root is None or getattr(inner.embedder, "remote", False):
+    found = folder_index(runs.index)
+    if found is None or getattr(found.opened.embedder, "remote", False):
         return None
+    inner, here = found
     paths = {path: Path(path) for path in inner.paths()}
     outside = any(one.is_absolute() or ".." in one.parts for one in paths.values())
     if outside or len(paths) > MOST_COPIED or inner.changed():
@@ -264,7 +265,7 @@ def _reached_in_a_copy(runs: Reruns, goal: Goal, text: str) -> bool | None:
         try:
             for path, relative in paths.items():
                 (root / relative).parent.mkdir(parents=True, exist_ok=True)
-                with open_below(FileLocation(inner.root, relative.parts)) as note:
+                with open_below(FileLocation(here, relative.parts)) as note:
                     (root / relative).write_bytes(text.encode() if path == goal.path else note.read())
             database.copy(Path(inner.store.name), file)
             with SQLiteLocation(file).updating() as store:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from workbench.measure.reruns import Reruns
-from workbench.records import KEPT, Trace
+from workbench.records import KEPT, Trace, first_of
 from workbench.retrieval.columns import Columns
 from workbench.retrieval.explain import column_name
 from workbench.retrieval.fusion import WeightedSum
@@ -26,7 +26,7 @@ def outscored(runs: Reruns, goal: Goal, inside: Sequence[Cause]) -> list[Cause]:
     Only for a fitted weighted sum that orders the answer. Taking a stage away is no repair of it.
     """
     trace = runs.base
-    fusion = next((one for one in runs.pipeline.stages if isinstance(one, WeightedSum)), None)
+    fusion = first_of(runs.pipeline.stages, WeightedSum)
     if fusion is None or fusion.slot not in fitted_slots(runs.pipeline) or trace.ranked_by != SCORE:
         return []
     if any(not one.removes for one in (inside[0].repairs if inside else ())):

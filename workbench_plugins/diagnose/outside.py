@@ -23,6 +23,7 @@ from workbench.memory.store.sqlite import database
 from workbench.memory.store.sqlite.location import words_file
 from workbench.memory.sync import index_folder
 from workbench.memory.unread import A_LINK, ADD, FOLDERS, RENAME, Unread
+from workbench.records import first_of
 from workbench.registry import has_feature
 from workbench.retrieval.foreign_ids import path_form
 from workbench.retrieval.index_adapters import innermost
@@ -32,6 +33,7 @@ from workbench.retrieval.scope import Scope
 from workbench.safe_text import counted
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.copies import causes_of_copies
+from workbench_plugins.diagnose.folder_index import folder_index
 from workbench_plugins.diagnose.kinds import of_kind
 from workbench_plugins.diagnose.parameters import Aim, Goal
 from workbench_plugins.diagnose.vector_causes import asks_vectors, causes_of_vectors, refused_vectors
@@ -47,13 +49,12 @@ def check_known(index: Index, target: str) -> None:
     if unread_near(index, target) is not None:
         return
     paths = sorted(index.paths())
-    inner = innermost(index)
-    root = inner.root if isinstance(inner, MemoryIndex) else None
-    where = f"The folder that is searched is {root}. " if root is not None else ""
+    folder = folder_index(index)
+    where = f"The folder that is searched is {folder.root}. " if folder else ""
     near = nearest(target, paths)
     some = f"It has {counted(len(paths), 'file')}, such as {', '.join(paths[:SHOWN_PATHS])}."
     hint = f"The nearest is {near}." if near else some
-    other = "" if root is None else " Or search the folder that has it: -m FOLDER."
+    other = " Or search the folder that has it: -m FOLDER." if folder else ""
     raise InputError(
         f"The index has no file {target}.", f"{where}Give its path as the index has it. {hint}{other}"
     )
@@ -73,13 +74,11 @@ def unread_near(index: Index, target: str) -> Unread | None:
 
 def _on_disk(index: Index, target: str) -> bool:
     """Whether a file is in the memory's folder; nothing is said of files elsewhere, or behind a link."""
-    inner = innermost(index)
-    root = inner.root if isinstance(inner, MemoryIndex) else None
-    names = Path(target).parts
-    if root is None or not names or Path(target).is_absolute() or ".." in names:
+    folder, names = folder_index(index), Path(target).parts
+    if folder is None or not names or Path(target).is_absolute() or ".." in names:
         return False
     try:
-        with open_below(FileLocation(root, names)):
+        with open_below(FileLocation(folder.root, names)):
             return True
     except (OSError, ValueError):
         return False
@@ -87,9 +86,8 @@ def _on_disk(index: Index, target: str) -> bool:
 
 def _is_gone(index: Index, path: str) -> bool:
     """Whether a file is no longer where the index found it."""
-    inner = innermost(index)
-    root = inner.root if isinstance(inner, MemoryIndex) else None
-    return root is not None and not os.path.lexists(root / path)
+    folder = folder_index(index)
+    return folder is not None and not os.path.lexists(folder.root / path)
 
 
 def causes_outside(runs: Reruns, goal: Goal) -> Iterator[Cause]:
@@ -97,10 +95,9 @@ def causes_outside(runs: Reruns, goal: Goal) -> Iterator[Cause]:
 
     A command of a repair names the folder and the index, so that it can be pasted.
     """
-    inner = innermost(runs.index)
-    folder = memory = "FOLDER"
-    if isinstance(inner, MemoryIndex) and inner.root is not None:
-        folder, memory = shlex.quote(str(inner.root)), inner.command_options
+    found, folder, memory = folder_index(runs.index), "FOLDER", "FOLDER"
+    if found:
+        folder, memory = shlex.quote(str(found.root)), found.opened.command_options
     for one in _causes_outside(runs, goal):
         named = folder if " --index " in one.repair else memory
         yield replace(one, repair=one.repair.replace("FOLDER", named))
@@ -155,10 +152,10 @@ def _not_read(there: Unread, index: Index) -> Cause:
 
 def _renaming(index: Index, path: str) -> str:
     """The commands that give a file the ending .md and read it; empty where a file has that name already."""
-    inner = innermost(index)
-    if not isinstance(inner, MemoryIndex) or inner.root is None:
+    folder = folder_index(index)
+    if folder is None:
         return ""
-    file = inner.root / path
+    file = folder.root / path
     stem = file.with_suffix("")
     new = stem if stem.suffix == SUFFIX else stem.with_suffix(f"{stem.suffix}{SUFFIX}")
     if new.exists() and not new.samefile(file):
@@ -198,7 +195,7 @@ def _wordless(index: Index, goal: Goal) -> Iterator[Cause]:
 
 def _empty_scope(runs: Reruns, goal: Goal) -> Iterator[Cause]:
     """A scope in which no file of the index is: tried without the folders that it has in front."""
-    stage = next((one for one in runs.pipeline.stages if isinstance(one, Scope)), None)
+    stage = first_of(runs.pipeline.stages, Scope)
     paths = runs.index.paths()
     if stage is None or not stage.where or any(map(stage.lets_pass, paths)):
         return
@@ -283,11 +280,11 @@ def _up_to_date(index: Index, verify: bool = False) -> Iterator[MemoryIndex | No
 
     With `verify`, every file is read, whatever its size and time say.
     """
-    inner = innermost(index)
-    if not isinstance(inner, MemoryIndex) or inner.root is None:
+    found = folder_index(index)
+    if found is None:
         yield None
         return
-    file, root = Path(inner.store.name), inner.root
+    (inner, root), file = found, Path(found.opened.store.name)
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "index.sqlite"
         database.copy(file, copy)

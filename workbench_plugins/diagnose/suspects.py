@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.measure.edits import LAYOUT
 from workbench.measure.reruns import Reruns
-from workbench.records import KEPT, Floats, Hits, Stage, Trace
+from workbench.records import KEPT, Floats, Hits, Stage, Trace, first_of
 from workbench.retrieval.columns import Columns
 from workbench.retrieval.cutoff import Floor, Limit, MinScore, early_limits
 from workbench.retrieval.fusion import Fusion
@@ -238,7 +238,7 @@ def _best_of_dropped(trace: Trace) -> float | None:
 
 def ends_of_parts(trace: Trace) -> dict[str, tuple[float, float]]:
     """The least and the greatest part of the score by leg; empty where a fusion has no parts of legs."""
-    fusion = next((one for one in trace.stages if isinstance(one, Fusion)), None)
+    fusion = first_of(trace.stages, Fusion)
     if fusion is None or not all(f"{leg}_rank" in trace.columns for leg in fusion.legs):
         return {}  # a part without a rank is no leg's
     try:

@@ -16,7 +16,7 @@ from workbench.errors import InputError, WorkbenchError, brief, unknown_name
 from workbench.memory.beside import Indexes
 from workbench.memory.index import MemoryIndex
 from workbench.memory.opening import command_for_own, made_as, opening_code
-from workbench.records import Candidate, Fate, Trace
+from workbench.records import Candidate, Fate, Trace, first_of
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.explain import Explanation, explain, formula_lines
 from workbench.retrieval.formula_export import exported
@@ -403,7 +403,7 @@ def _cells(trace: Trace, one: Candidate | None) -> tuple[str, str]:
 
 def _side(name: str, pipeline: Pipeline, trace: Trace, chunks: Chunks) -> dict[str, Any]:
     """One search for the page; `floor` names the parameter of its floor, and `column` what that cuts."""
-    floor = next((stage for stage in pipeline.stages if isinstance(stage, MinScore)), None)
+    floor = first_of(pipeline.stages, MinScore)
     made = exported(pipeline, trace.columns)
     return {
         "pipeline": made | {"system": name},

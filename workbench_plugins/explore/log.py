@@ -17,7 +17,7 @@ from typing import Any
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.progress import progress_bar
-from workbench.records import Trace
+from workbench.records import Trace, first_of
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import Pipeline, search
@@ -184,7 +184,7 @@ def _judged(asked: Asked, trace: Trace, pipeline: Pipeline, index: Index) -> Jud
 
 def _margin(trace: Trace, pipeline: Pipeline) -> tuple[float, str]:
     """How far the best candidate is above the floor, or its score if there is no floor; and that in words."""
-    floor = next((stage for stage in pipeline.stages if isinstance(stage, MinScore)), None)
+    floor = first_of(pipeline.stages, MinScore)
     column = floor.of if floor else trace.ranked_by
     values: Sequence[float] = [one for one in trace.columns.get(column, ()) if isfinite(one)]
     if not values:

@@ -14,7 +14,7 @@ import numpy as np
 
 from workbench.errors import InputError
 from workbench.measure.reruns import Reruns
-from workbench.records import Hits, Rows
+from workbench.records import Hits, Rows, first_of
 from workbench.retrieval.cutoff import Limit, Order
 from workbench.retrieval.fusion import Fusion, RankSum
 from workbench.retrieval.legs import legs_of
@@ -330,7 +330,7 @@ def _passed_over(runs: Reruns, goal: Goal, answer: Mapping[str, float]) -> Itera
 
 def _other_scale(legs: list[ListLeg], runs: Reruns, goal: Goal) -> Iterator[Cause]:
     """A leg whose least part of the score is more than the most of another: tried with scores up to 1."""
-    fusion = next((one for one in runs.pipeline.stages if isinstance(one, Fusion)), None)
+    fusion = first_of(runs.pipeline.stages, Fusion)
     if fusion is None or len(legs) < 2:
         return
     ends = ends_of_parts(runs.base)
