@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 
 from workbench.retrieval.query import unicode_words
 from workbench.stop_words import STOP_WORDS
 from workbench_plugins.diagnose.asked import Asked
-from workbench_plugins.diagnose.languages import FUNCTION_WORDS
+from workbench_plugins.diagnose.languages import FUNCTION_WORDS, LANGUAGES, language_of
+from workbench_plugins.diagnose.question_dates import RELATIVE
 from workbench_plugins.diagnose.short_forms import NUMBERS_IN_WORDS
 from workbench_plugins.diagnose.spelling import is_near
 
@@ -18,19 +18,19 @@ SHORTEST = 3
 
 
 def replaceable(question: str) -> list[str]:
-    """The words for which another one may stand: none of two letters, and no part of a date or a version."""
-    words = dict.fromkeys(unicode_words(NUMBERS_TOGETHER.sub(" ", question)))
+    """The words for which another one may stand: none of two letters, and no part of a day or a version."""
+    words = dict.fromkeys(unicode_words(NUMBERS_TOGETHER.sub(" ", RELATIVE.sub(" ", question))))
     return [one for one in words if len(one) >= SHORTEST or one in NUMBERS_IN_WORDS]
 
 
-def has_content(word: str, known: Counter[str]) -> bool:
-    """Whether a word says what is asked for: no function word, and none of a language that no note has."""
-    return word not in STOP_WORDS and (word in known or word not in FUNCTION_WORDS)
-
-
 def content_words(asked: Asked) -> list[str]:
-    """The words of content of the question."""
-    return [one for one in replaceable(asked.question) if has_content(one.lower(), asked.vocabulary)]
+    """The words of the question that say what is asked for: no function words of its language.
+
+    Where that is not clear, a function word of any language counts as one, unless a note has it.
+    """
+    language, _ = language_of([asked.question])
+    functions = LANGUAGES.get(language, FUNCTION_WORDS - asked.vocabulary.keys()) | STOP_WORDS
+    return [one for one in replaceable(asked.question) if one.lower() not in functions]
 
 
 def lacks_most_words(asked: Asked) -> bool:

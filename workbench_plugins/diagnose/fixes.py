@@ -403,6 +403,8 @@ def _of_changes(
 
 def told(verdict: Paired) -> str:
     """The verdict in words; for fewer questions than can tell any difference, only that."""
+    if not verdict.wins and not verdict.losses:
+        return "the same answers are right"
     return str(verdict) if verdict.can_tell else "too few questions to tell"
 
 

@@ -24,7 +24,7 @@ from workbench.stop_words import STOP_WORDS
 from workbench_plugins.diagnose.asked import MANY_WORDS, Asked, short
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.chunk_causes import HEADING
-from workbench_plugins.diagnose.content_words import content_words, has_content, replaceable
+from workbench_plugins.diagnose.content_words import content_words, replaceable
 from workbench_plugins.diagnose.misread_terms import misread_terms
 from workbench_plugins.diagnose.question_dates import date_otherwise
 from workbench_plugins.diagnose.question_language import SAMPLE, in_another_language
@@ -141,7 +141,7 @@ def _disguised(asked: Asked) -> Iterator[Cause]:
 
 def _words(asked: Asked) -> Iterator[Cause]:
     known = asked.vocabulary
-    content = [one for one in replaceable(asked.question) if has_content(one.lower(), known)]
+    content = content_words(asked)
     missing = [one for one in content if not (is_near(one.lower(), known) or _has_pieces(one, known))]
     # A date or another number says what is asked for, too.
     every = len(missing) == len(content) and not NUMBER.search(asked.question)
@@ -252,7 +252,7 @@ def unknown_name(asked: Asked) -> list[str]:
     A word that the model has in one piece is not rare.
     """
     known = asked.vocabulary
-    content = [one for one in replaceable(asked.question) if has_content(one.lower(), known)]
+    content = content_words(asked)
     rare = [one for one in content if one.lower() not in known and not _is_a_word(one, asked)]
     theirs = {stem for one in known for stem in stems(one)} if len(rare) == 1 else set()
     return [

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import date
+from datetime import date, timedelta
 from itertools import product
 
+from workbench.retrieval.query import unicode_words
 from workbench_plugins.diagnose.asked import Asked
 from workbench_plugins.diagnose.causes import Cause
 
@@ -26,6 +27,16 @@ DATES = (
 )
 
 
+DAYS = "day|week|month|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday|night|weekend"
+RELATIVE = re.compile(
+    rf"\b(?:(?:the )?day before yesterday|(?:the )?day after tomorrow|yesterday|today|tomorrow|tonight"
+    rf"|the week before last|(?:last|this|next|past)\s+(?:{DAYS})"
+    r"|(?:\d+|an?|one|two|three|four|five|six|seven)\s+(?:days?|weeks?|months?|years?)\s+ago)\b",
+    re.IGNORECASE,
+)
+"""A day that only a calendar names."""
+
+
 def date_otherwise(asked: Asked) -> Iterator[Cause]:
     """A date that no note writes so, and a form of some note with which the answer is as wanted."""
     if not [*dates_in(asked.question)] and not WEEK.search(asked.question):
@@ -36,18 +47,47 @@ def date_otherwise(asked: Asked) -> Iterator[Cause]:
     for written, days in [*dates_in(asked.question), *weeks_in(asked.question, years)]:
         if any(written.lower() in text for text in notes):
             continue
-        forms = dict.fromkeys(form for day in days for form in _forms(day, years))
+        forms = {form: (day, place) for day in days for place, form in enumerate(_forms(day, years))}
         there = {form: "the notes have" for form in forms if _stands_in(form, bodies)}
         named = {form: "a file's name has" for form in forms if form not in there and _stands_in(form, notes)}
         found = {**there, **named}
         others = {asked.question.replace(written, form).strip(): form for form in found}
         better = asked.first_that_works(iter(others))
-        if better:
-            form = others[better]
+        form = others.get(better, "")
+        if better and not _any_day_works(asked, written, *forms[form], years):
             yield asked.cause(
                 f"the question writes the date as “{written}”, and no note does: {found[form]} “{form}”",
                 better,
             )
+
+
+Day = tuple[int | None, int, int]
+"""A year, if it is known, a month and a day."""
+
+
+def _any_day_works(asked: Asked, written: str, day: Day, place: int, years: Sequence[str]) -> bool:
+    """Whether the answer is as wanted with other days, too, in the form that has this place of the forms."""
+    year, month, number = day
+    others = ((one.year if year else None, one.month, one.day) for one in other_days(year, month, number))
+    forms = (list(_forms(one, years))[place] for one in others)
+    return bool(asked.first_that_works(asked.question.replace(written, form) for form in forms))
+
+
+APART = (-80, -40, 40, 80)
+"""So many days before and after a day are others of its year, mostly, and of another month."""
+
+
+def other_days(year: int | None, month: int, number: int) -> list[date]:
+    """Some days that are not meant where a day is named; none for a day that no calendar has."""
+    with suppress(ValueError):
+        day = date(year or 2000, month, number)
+        return [day + timedelta(days=days) for days in APART]
+    return []
+
+
+def words_of_dates(question: str) -> set[str]:
+    """The words and numbers in the dates of a question, in lower case."""
+    return {word.lower() for written, _ in dates_in(question) for word in unicode_words(written)}
 
 
 def _stands_in(form: str, texts: Sequence[str]) -> bool:
@@ -55,10 +95,6 @@ def _stands_in(form: str, texts: Sequence[str]) -> bool:
     plain = form.lower()
     pattern = re.compile(rf"(?<!\w)(?<!\d[./-]){re.escape(plain)}(?![\w/]|[.-]\d)")
     return any(plain in text and pattern.search(text) for text in texts)
-
-
-Day = tuple[int | None, int, int]
-"""A year, if it is known, a month and a day."""
 
 
 def dates_in(text: str) -> Iterator[tuple[str, list[Day]]]:

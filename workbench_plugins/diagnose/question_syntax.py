@@ -11,6 +11,7 @@ from workbench.retrieval.query import unicode_words
 from workbench.stop_words import content_words
 from workbench_plugins.diagnose.asked import MANY_WORDS, Asked, short
 from workbench_plugins.diagnose.causes import Cause
+from workbench_plugins.diagnose.question_dates import RELATIVE, other_days
 
 TERM = r'(?:"[^"]*"|\([^()]*\)|[^\s"()]+)'
 FIELD = re.compile(rf'(?<![\w/:.])([A-Za-z_]{{2,12}}:)(?!//)(?=["(\w])({TERM})')
@@ -37,13 +38,6 @@ VERB = re.compile(
     re.IGNORECASE,
 )
 """A verb that *not* belongs to: *which colony did not survive* asks about it."""
-DAYS = "day|week|month|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday|night|weekend"
-RELATIVE = re.compile(
-    rf"\b(?:(?:the )?day before yesterday|(?:the )?day after tomorrow|yesterday|today|tomorrow|tonight"
-    rf"|the week before last|(?:last|this|next|past)\s+(?:{DAYS})"
-    r"|(?:\d+|an?|one|two|three|four|five|six|seven)\s+(?:days?|weeks?|months?|years?)\s+ago)\b",
-    re.IGNORECASE,
-)
 ISO_DATE = re.compile(r"(?<!\d)(?:19|20)\d\d-\d\d-\d\d(?!\d)")
 
 
@@ -190,8 +184,13 @@ def _relative_day(asked: Asked) -> Iterator[Cause]:
     if said is None or len(asked.question.split()) >= MANY_WORDS:
         return
     dates = dict.fromkeys(one for text in asked.near for one in ISO_DATE.findall(text))
-    better = asked.first_that_works(asked.question.replace(said[0], one) for one in dates)
-    if better and not asked.first_that_works(asked.question.replace(said[0], one) for one in NO_DAYS):
+    questions = {asked.question.replace(said[0], one).strip(): one for one in dates}
+    better = asked.first_that_works(iter(questions))
+    if not better:
+        return
+    near = (one.isoformat() for one in other_days(*map(int, questions[better].split("-"))))
+    others = [*NO_DAYS, *(one for one in near if one not in dates)]
+    if not asked.first_that_works(asked.question.replace(said[0], one) for one in others):
         yield asked.cause(
             f"the question says “{said[0]}”, and this search does not know which day that is", better
         )

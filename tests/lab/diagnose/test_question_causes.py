@@ -22,6 +22,7 @@ from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import THREE_FIXES
 from workbench_plugins.diagnose import question_language
 from workbench_plugins.diagnose.asked import MANY_WORDS, Asked
+from workbench_plugins.diagnose.content_words import content_words
 from workbench_plugins.diagnose.diagnosis import diagnose
 from workbench_plugins.diagnose.languages import language_of
 from workbench_plugins.diagnose.misread_terms import misread_terms
@@ -33,6 +34,7 @@ from workbench_plugins.diagnose.question_causes import (
 )
 from workbench_plugins.diagnose.question_dates import dates_in, weeks_in
 from workbench_plugins.diagnose.short_forms import short_form_causes
+from workbench_plugins.diagnose.written_otherwise import written_otherwise
 
 NOTES = {
     "memory/login.md": "# Login\nMulti-factor authentication is required for the mail server.\n",
@@ -439,6 +441,17 @@ def test_function_words_of_other_languages_are_no_words_of_content(index: Memory
     assert told == ["none of the question's words of content is in any note: zyxo, quorl"]
 
 
+def test_a_function_word_of_another_language_is_a_word_of_an_english_question(index: MemoryIndex) -> None:
+    asked = Asked("why did we turn down the van", SYSTEMS["openclaw-2026.2.13"], index, lambda _: False)
+    assert content_words(asked) == ["turn", "van"]
+
+
+def test_a_word_for_a_day_is_replaced_by_no_heading(index: MemoryIndex) -> None:
+    question, near = "where was the key yesterday", [NOTES["memory/barn.md"]]
+    asked = Asked(question, SYSTEMS[THREE_FIXES.name], index, lambda _: True, deep=True, near=near)
+    assert not [one for one in question_causes(asked) if "no note has" in one.description]
+
+
 def test_languages_and_dates_are_read() -> None:
     assert language_of(["what is the plan"])[0] == "English"
     assert language_of(["plan B"])[0] == ""
@@ -469,6 +482,29 @@ def test_a_form_of_a_date_is_of_the_notes_only_where_a_text_has_it_and_it_works(
         assert told("14 Feb 26") == [f"{begin}the notes have “14 Feb 26”"]
         assert told("2026-02-14") == [f"{begin}a file's name has “2026-02-14”"]
         assert not [one for one in told("4 Feb 26") if one.startswith(begin)]
+
+
+def test_the_form_of_a_date_is_no_cause_where_other_days_in_that_form_help_as_well(tmp_path: Path) -> None:
+    notes = {"memory/crag.md": "# Crag\n\nOn 2026-02-14 we called.\n"}
+    with world.build(tmp_path, notes) as index:
+        for works, told in (("2026-", False), ("2026-02-14", True)):
+            asked = Asked(
+                "what happened on 14 February",
+                SYSTEMS["recommended"],
+                index,
+                lambda trace, works=works: works in trace.question,
+                deep=True,
+            )
+            assert any("writes the date" in one.description for one in question_causes(asked)) == told
+
+
+@pytest.mark.parametrize("question", ["what broke on 09/04/2026", "what broke on 2 February"])
+def test_a_part_of_a_date_is_written_neither_in_words_nor_short(tmp_path: Path, question: str) -> None:
+    note = "Nine pairs of gloves, and two. On the 02 it broke, says bf."
+    with world.build(tmp_path, {"memory/a.md": f"# Kit\n\n{note}\n"}) as index:
+        asked = Asked(question, SYSTEMS["recommended"], index, lambda _: True, deep=True, near=[note])
+        assert not [*written_otherwise(asked)]
+        assert not [*short_form_causes(asked)]
 
 
 def test_a_week_of_the_year_is_a_date_of_its_days(tmp_path: Path) -> None:
@@ -626,7 +662,10 @@ def test_a_day_of_the_calendar_is_no_cause_where_any_other_date_helps_as_well(in
     def its_date(trace: Trace) -> bool:
         return "2025-12-14" in trace.question
 
-    for works, told in ((any_date, False), (its_date, True)):
+    def its_year(trace: Trace) -> bool:
+        return "2025-" in trace.question
+
+    for works, told in ((any_date, False), (its_year, False), (its_date, True)):
         asked = Asked(question, SYSTEMS[THREE_FIXES.name], index, works, deep=True, near=near)
         found = causes_of_form(asked)
         assert any("does not know which day" in one.description for one in found) == told
