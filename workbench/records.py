@@ -217,7 +217,7 @@ class Leg:
 
     `number` names the raw numbers of the hits. `scope` is the filter that was applied to the first `depth`
     chunks, if there is one; the hits are those that it let pass. `unasked` says why the leg asked for
-    nothing, if that is not for want of words.
+    nothing, if that is not for want of words, and `unrelaxed` why it did not ask again when it found nothing.
     """
 
     name: str
@@ -227,6 +227,7 @@ class Leg:
     number: str = field(default="bm25", kw_only=True)
     scope: str = field(default="", kw_only=True)
     unasked: str = field(default="", kw_only=True)
+    unrelaxed: str = field(default="", kw_only=True)
 
 
 class Stage(Protocol):
@@ -665,13 +666,15 @@ class Trace(Tabular):
     def empty_leg(self, leg: Leg) -> str:
         """A sentence for a leg that brought nothing, with what its query asks for."""
         words = len(dict.fromkeys(self.query.clauses)) if self.query and leg.name == KEYWORD else 0
-        if leg.unasked or leg.asked is None:
-            why = leg.unasked or "the question has no word that it can search"
-            return f"The {leg.name} leg is empty: {why}."
+        if leg.unasked:
+            return f"The {leg.name} leg was not asked: {leg.unasked}."
+        if leg.asked is None:
+            return f"The {leg.name} leg is empty: the question has no word that it can search."
         if leg.scope:
             return f"The {leg.name} leg is empty: none of the first {leg.depth} chunks is in {leg.scope}."
         if self.query and self.query.operator == "AND" and words > 1:
-            return f"The {leg.name} leg is empty: its query asks for all {words} words in one chunk."
+            again = f", and {leg.unrelaxed}" if leg.unrelaxed else ""
+            return f"The {leg.name} leg is empty: its query asks for all {words} words in one chunk{again}."
         return f"The {leg.name} leg is empty."
 
     @property

@@ -108,7 +108,8 @@ def test_the_last_lines_of_a_search_count_what_was_returned_and_dropped(
         back += trace.dropped[row] == KEPT and any(state != KEPT for state in states)
     assert f"Brought back after they were dropped: {back}." in printed or not back
     for name, leg in trace.legs.items():
-        assert (f"The {name} leg is empty" in printed) == (not leg.hits.rows.size)
+        said = "was not asked" if leg.unasked else "is empty"
+        assert (f"The {name} leg {said}" in printed) == (not leg.hits.rows.size)
 
 
 def check_reason(trace: Trace, row: int, text: str) -> None:

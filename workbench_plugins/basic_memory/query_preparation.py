@@ -237,6 +237,12 @@ class Relaxation(PlainStage, slot="relaxation"):
         """The keyword leg, which must have run."""
         return ("keyword_rank",)
 
+    @property
+    def why_not(self) -> str:
+        """Why a question gets no second try: the questions that get one, if not all do."""
+        _, _, only = self.description.partition("; ")
+        return f"a second try with any word is only made {only}" if only else "no second try is made"
+
     def words(self, query: str | None) -> list[str] | None:
         """The words of the second try; None if the question is not relaxed."""
         raise NotImplementedError(f"{type(self).__name__} has no words")
@@ -258,7 +264,8 @@ class Relaxation(PlainStage, slot="relaxation"):
         tried = f"strict MATCH {strict.asked} found nothing" if strict.asked else "strict MATCH: no word"
         relaxed = self.query(trace.question)
         if relaxed is None:
-            return _noted(trace, f"{tried}; this question is not relaxed")
+            kept = with_leg(trace, replace(strict, unrelaxed=self.why_not))
+            return _noted(kept, f"{tried}; this question is not relaxed")
         hits = context.index.keyword(relaxed, strict.depth)
         asked = with_query(trace, context, relaxed)
         again = with_leg(asked, replace(strict, asked=asked.match, hits=hits))
