@@ -190,7 +190,8 @@ class Diagnosis(Tabular):
         parts = [self.explanation.headline, *_first_repair(self)]
         counts = {"cause": len(self.causes), "repair": len(self.fixes)}
         more = [counted(count - 1, f"other {noun}") for noun, count in counts.items() if count > 1]
-        found = [f"Found besides: {' and '.join(more)}."] if more else []
+        where = " (--details)" if self.command else ""
+        found = [f"Found besides: {' and '.join(more)}{where}."] if more else []
         found += [self.unanswered_text] if self.unanswered_text else []
         caution = self.trace.caution  # unknown ids are the first cause
         note = [Note(f"Note: {caution.note.remark}", caution.note.reason)] if caution else []
