@@ -145,9 +145,9 @@ def _page(runs: Reruns, goal: Goal, prices: Prices, given: Index, trials: Trials
     asked = _asked(runs, goal)
     every = _of_engine([*repairs(runs.pipeline), *values_of_own_legs(runs, goal)], runs.pipeline, runs.index)
     outside = _outside(runs, goal, asked)
-    inside = _inside(every, outside, runs, goal, prices)
+    inside = _inside(every, outside, asked, runs, goal, prices)
     in_search = inside if outside.causes else _in_search(inside, asked, runs, goal)
-    causes = _in_order(outside, in_search) or higher(runs, goal)
+    causes = _in_order(outside, in_search) or higher(runs, goal, asked)
     fixes, found = _fixes(every, causes, inside, runs, goal, prices)
     few = [verified(one, runs, goal, trials.file) for one in _few(fixes)]
     if chunks is None and causes and causes[0].where == ("chunk",) and is_quick(given):
@@ -195,12 +195,12 @@ def _outside(runs: Reruns, goal: Goal, asked: Asked | None) -> Outside:
 
 
 def _inside(
-    every: Sequence[Repair], outside: Outside, runs: Reruns, goal: Goal, prices: Prices
+    every: Sequence[Repair], outside: Outside, asked: Asked | None, runs: Reruns, goal: Goal, prices: Prices
 ) -> list[Cause]:
     """The causes in the stages, those left out that are also found outside of them."""
     known = {one.where for one in outside.causes}
     inside = [one for one in causes_inside(every, runs, goal, prices) if one.where not in known]
-    return [*outscored(runs, goal, inside), *inside]
+    return [*outscored(runs, goal, inside, asked), *inside]
 
 
 def _in_search(inside: Sequence[Cause], asked: Asked | None, runs: Reruns, goal: Goal) -> list[Cause]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -12,15 +14,18 @@ from workbench.records import KEPT, Trace, first_of
 from workbench.retrieval.columns import Columns
 from workbench.retrieval.explain import column_name
 from workbench.retrieval.fusion import WeightedSum
+from workbench_plugins.diagnose.asked import Asked, lower_words
 from workbench_plugins.diagnose.causes import Cause
+from workbench_plugins.diagnose.content_words import content_words
 from workbench_plugins.diagnose.parameters import Aim, Goal
 from workbench_plugins.diagnose.repairs import SCORE, fitted_slots
+from workbench_plugins.diagnose.spelling import is_near
 
 REPAIR = "ask with more of the words that the file has"
 FITTED = "The weights were fitted to many questions, and one is no reason to change them"
 
 
-def outscored(runs: Reruns, goal: Goal, inside: Sequence[Cause]) -> list[Cause]:
+def outscored(runs: Reruns, goal: Goal, inside: Sequence[Cause], asked: Asked | None) -> list[Cause]:
     """The cause that another file scores higher; none where a known repair makes the wanted file the first.
 
     Only for a fitted weighted sum that orders the answer. Taking a stage away is no repair of it.
@@ -33,17 +38,22 @@ def outscored(runs: Reruns, goal: Goal, inside: Sequence[Cause]) -> list[Cause]:
         return []
     parts = {leg: np.nan_to_num(fusion.part(Columns(trace.columns), leg)) for leg in fusion.legs}
     found = []
-    for cause in higher(runs, goal):
+    for cause in higher(runs, goal, asked):
         first, mine = _two(trace, goal)
         leads = {leg: part[first] - part[mine] for leg, part in parts.items()}
         most = max(leads, key=leads.__getitem__)
         lead = f"its largest lead is in the {fusion.score_name(most)}: {leads[most]:.3g} of the score"
-        found.append(replace(cause, repair=f"{REPAIR}. {FITTED}", evidence=f"{lead}; {cause.evidence}"))
+        repair = cause.repair if cause.verified else f"{REPAIR}. {FITTED}"
+        found.append(replace(cause, repair=repair, evidence=f"{lead}; {cause.evidence}"))
     return found
 
 
-def higher(runs: Reruns, goal: Goal) -> list[Cause]:
-    """The cause that another file is before the wanted one, by the numbers that order the answer."""
+def higher(runs: Reruns, goal: Goal, asked: Asked | None = None) -> list[Cause]:
+    """The cause that another file is before the wanted one, by the numbers that order the answer.
+
+    Words of the question that the other file alone has are named. If the question works without them, that is
+    the repair.
+    """
     trace = runs.base
     writer = next((one.slot for one in runs.pipeline.stages if trace.ranked_by in one.writes()), "")
     if goal.aim is not Aim.FIRST or not writer:
@@ -53,8 +63,33 @@ def higher(runs: Reruns, goal: Goal) -> list[Cause]:
     if not one > other:  # another stage orders the answer
         return []
     name = "scores" if trace.ranked_by == SCORE else f"has a {column_name(trace.ranked_by, trace.names)} of"
-    says = f"{trace.chunks[first].path} {name} {one:.4g}, and this file {other:.4g}"
-    return [Cause((writer,), says, REPAIR, f"the whole difference is {one - other:.3g}", verified=False)]
+    before = trace.chunks[first].path
+    says = f"{before} {name} {one:.4g}, and this file {other:.4g}"
+    difference = f"the whole difference is {one - other:.3g}"
+    words = _only_in(before, asked) if asked else []
+    if asked is None or not words:
+        return [Cause((writer,), says, REPAIR, difference, verified=False)]
+    quoted = ", ".join(f"“{word}”" for word in words)
+    says = f"{says}; that file has {quoted}, and this one does not"
+    rest = _without(words, asked.question)
+    if not asked.first_that_works(iter([rest])):
+        return [Cause((writer,), says, REPAIR, difference, verified=False)]
+    works = f"without {quoted} the answer is as wanted; {difference}"
+    return [Cause((writer,), says, asked.instead(rest), works, verified=True)]
+
+
+def _only_in(path: str, asked: Asked) -> list[str]:
+    """The question's words of content that a file has, and the wanted one lacks; none if it lacks all."""
+    chunks = asked.index.chunks(asked.index.rows_of(path))
+    theirs = Counter(lower_words([path, *(one.text for one in chunks)]))
+    words = [one.lower() for one in content_words(asked)]
+    lacking = [one for one in words if not is_near(one, asked.own)]
+    return [one for one in lacking if is_near(one, theirs)] if len(lacking) < len(words) else []
+
+
+def _without(words: Sequence[str], question: str) -> str:
+    pattern = "|".join(map(re.escape, words))
+    return " ".join(re.sub(rf"(?<!\w)(?:{pattern})(?!\w)", " ", question, flags=re.IGNORECASE).split())
 
 
 def _two(trace: Trace, goal: Goal) -> tuple[int, int]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from tests import world
 from workbench.measure.reruns import Reruns
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import search
 from workbench.retrieval.settings import with_settings
-from workbench.systems.catalogue import system
+from workbench.systems.catalogue import SYSTEMS, system
+from workbench_plugins.diagnose.asked import Asked
 from workbench_plugins.diagnose.diagnosis import diagnose
 from workbench_plugins.diagnose.outscored import higher
 from workbench_plugins.diagnose.page import Diagnosis
@@ -73,6 +77,30 @@ def test_no_part_of_the_score_is_told_where_a_reranker_orders_the_answer(sample:
     for path in trace.paths()[1:2]:
         found = diagnose(SECOND[0], reranked, sample, path)
         assert not [one for one in found.causes if " scores " in one.description]
+
+
+def test_a_word_that_the_first_file_alone_has_is_told_and_the_question_tried_without_it(
+    tmp_path: Path,
+) -> None:
+    notes = {
+        "memory/team.md": "# Team\n\nThe anaesthetist, a plumber and a cook are a team; Una stands in.\n",
+        "memory/una.md": "# Una\n\nUna stands in for the doctor when she is away, and has the keys.\n",
+    }
+    question, system_of = "who stands in for the anaesthetist", SYSTEMS["engine-rrf-60"]
+    with world.build(tmp_path, notes) as index:
+        for works in (True, False):
+            asked = Asked(
+                question,
+                system_of,
+                index,
+                lambda trace, works=works: works and "anaesthetist" not in trace.question,
+                wanted="memory/una.md",
+            )
+            runs = Reruns(question, system_of, CachedIndex(index))
+            (cause,) = higher(runs, Goal("memory/una.md", Aim.FIRST), asked)
+            assert "that file has “anaesthetist”, and this one does not" in cause.description
+            assert cause.verified == works
+            assert ("'who stands in for the'" in cause.repair) == works
 
 
 def test_of_any_fusion_the_file_with_the_higher_score_is_told(toy: MemoryIndex) -> None:
