@@ -42,9 +42,10 @@ from workbench_plugins.recommended.pipelines import FILE, RECOMMENDED, WEIGHTS
 from workbench_plugins.recommended.stages import CLEAR, FEATURES
 from workbench_plugins.runs.collections import load
 
-PARTS = ("vector", "keyword", "title", "late", "file_late", "file_mean", "link")
-ON_TOP = np.array([part == "link" for part in PARTS])
-"""Not every memory has links, so their weight comes on top of the others, which sum to 1."""
+PARTS = ("vector", "keyword", "title", "late", "file_late", "file_mean", "link", "identifier")
+ON_TOP = np.array([part in ("link", "identifier") for part in PARTS])
+"""Not every memory has links, nor every question an identifier, so their weights come on top of the others,
+which sum to 1."""
 NOTES = Path(__file__).parent / "notes"
 FOLDS = 5
 SHRINKING = 1e-3

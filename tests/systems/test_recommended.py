@@ -143,8 +143,9 @@ def test_a_stricter_floor_is_silent_where_a_looser_one_is_not(sample: MemoryInde
     assert search(QUESTION, always, sample).results == []
 
 
-def test_the_weights_are_positive_and_sum_to_one_without_links() -> None:
-    assert sum(WEIGHTS.score.values()) - WEIGHTS.score["link"] == pytest.approx(1, abs=1e-3)
+def test_the_weights_are_positive_and_sum_to_one_without_links_and_identifiers() -> None:
+    on_top = WEIGHTS.score["link"] + WEIGHTS.score["identifier"]
+    assert sum(WEIGHTS.score.values()) - on_top == pytest.approx(1, abs=1e-3)
     assert min(WEIGHTS.score.values()) > 0
 
 
@@ -176,7 +177,18 @@ def test_the_ablation_leaves_out_one_part_at_a_time() -> None:
     names = [one.name for one in without_each()]
     assert names == [
         f"without {one}"
-        for one in ("vector", "keyword", "file_late", "file_mean", "late", "link", "title", "fold", "floor")
+        for one in (
+            "vector",
+            "keyword",
+            "file_late",
+            "file_mean",
+            "late",
+            "link",
+            "identifier",
+            "title",
+            "fold",
+            "floor",
+        )
     ]
 
 

@@ -32,6 +32,7 @@ from workbench_plugins.recommended.stages import (
     EvidenceSum,
     FileLateInteraction,
     FileMean,
+    IdentifierShare,
     KeywordShare,
     LateInteraction,
     LinkShare,
@@ -61,11 +62,11 @@ FILE = Path(__file__).parent / "weights.json"
 class FittedWeights:
     """How much each kind of evidence counts, and what says that anything here answers.
 
-    `score` holds a weight for each part of the score. Those of the parts that every memory has sum to 1; that
-    of the links comes on top, so that a memory without links scores as it did before. `answerable` holds the
-    weights of a logistic regression, `intercept` included. `wrong_per_hundred` is how many wrong answers in a
-    hundred the floor accepts. `model` names the model of the vectors, and `fitted` says how and on what the
-    weights were fitted. `benchmarks/fit.py` writes them.
+    `score` holds a weight for each part of the score. Those of the parts that every memory has sum to 1;
+    those of links and of identifiers come on top, and change nothing where there are none. `answerable` holds
+    the weights of a logistic regression, `intercept` included. `wrong_per_hundred` is how many wrong answers
+    in a hundred the floor accepts. `model` names the model of the vectors, and `fitted` says how and on what
+    the weights were fitted. `benchmarks/fit.py` writes them.
     """
 
     score: Mapping[str, float]
@@ -93,6 +94,7 @@ def recommended(weights: FittedWeights) -> Pipeline:
         >> PassageCosine()
         >> TitleShare()
         >> LinkShare()
+        >> IdentifierShare()
         >> LateInteraction()
         >> FileLateInteraction()
         >> EvidenceSum(**score)

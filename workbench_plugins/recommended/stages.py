@@ -20,6 +20,7 @@ from workbench.retrieval.formula_export import step
 from workbench.retrieval.fusion import WeightedSum
 from workbench.retrieval.legs import FixedKeywordLeg, LegRank, VectorLeg
 from workbench.retrieval.query import PrunedUnicodeWords, unicode_words
+from workbench_plugins.recommended.identifiers import identifiers_in
 from workbench_plugins.recommended.keywords import content_stems
 from workbench_plugins.recommended.layout import PassageIndex, passages_of
 
@@ -93,9 +94,9 @@ class MeanLeg(VectorLeg):
 
 @dataclass(frozen=True, kw_only=True)
 class EvidenceSum(WeightedSum):
-    """The weighted sum of the seven scores, under the names that they have here.
+    """The weighted sum of the eight scores, under the names that they have here.
 
-    A weight beside `vector` and `keyword` has no default: all seven were fitted together.
+    A weight beside `vector` and `keyword` has no default: they were fitted together.
     """
 
     fitted = True
@@ -106,6 +107,7 @@ class EvidenceSum(WeightedSum):
         "file_mean": "best mean of the file",
         "late": "late interaction",
         "link": "link share",
+        "identifier": "identifier share",
         "title": "title share",
     }
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {
@@ -114,6 +116,7 @@ class EvidenceSum(WeightedSum):
     }
     file_late: float
     file_mean: float
+    identifier: float
     late: float
     link: float
     title: float
@@ -227,6 +230,41 @@ class LinkShare(
 
     def formula(self, of: Numbers) -> Any:
         return of["link_words"]
+
+
+@dataclass(frozen=True)
+class IdentifierShare(
+    ColumnStage,
+    slot="identifier_score",
+    scale="share of words",
+    observed=("identifier_words",),
+    column_names={
+        "identifier_score": "identifier share",
+        "identifier_words": "share of the question's identifiers in the chunk or its path",
+    },
+):
+    """The share of the question's identifiers that the chunk or its path has; 0 without one in the question.
+
+    An identifier, such as E3372 or night_watch, means one thing. A model cuts it into pieces that others
+    have, too, and the stems of its parts are common words.
+    """
+
+    description: ClassVar[str] = (
+        "identifier share = share of the question's identifiers in the chunk or its path: words with letters "
+        "and digits, or with a dot or an underscore inside"
+    )
+
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        found = _passages(context).identifiers(trace.question, trace.rows)
+        every = len(identifiers_in(trace.question)) or 1
+        return {"identifier_words": np.array([sum(one.values()) / every for one in found], float)}
+
+    def evidence(self, trace: Trace, context: Context, rows: Rows) -> Sequence[str]:
+        found = _passages(context).identifiers(trace.question, rows)
+        return [f"it has {', '.join(one)}" if one else "" for one in found]
+
+    def formula(self, of: Numbers) -> Any:
+        return of["identifier_words"]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,56 @@
+"""Identifiers: words that must be found as they are written, such as a serial number or a name in code."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+WORD = re.compile(r"[^\W_](?:[\w.-]*\w)?")
+PART = re.compile(r"\d+|[^\W\d_]+")
+DOTTED = re.compile(r"\w\w\.\w\w")
+"""A dot inside a name, as in config.yaml; that of e.g. is none."""
+ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)", re.IGNORECASE)
+SIGN = r"[-_. ]"
+"""What people write between two parts of an identifier: AG-4471, AG_4471, AG 4471; AG4471 has none."""
+OTHERWISE = 0.5
+"""What an identifier counts that is written with other signs."""
+
+
+def identifiers_in(text: str) -> list[str]:
+    """The words of a text with letters and digits, or with a dot or an underscore inside, each once.
+
+    >>> identifiers_in("is AG-4471 set in night_watch or in config.yaml, e.g. 40 °C?")
+    ['AG-4471', 'night_watch', 'config.yaml']
+    """
+    return list(dict.fromkeys(word for word in WORD.findall(text) if _is_identifier(word)))
+
+
+def _is_identifier(word: str) -> bool:
+    parts = PART.findall(word)
+    digits = sum(part.isdigit() for part in parts)
+    if digits:
+        return digits < len(parts) and not ORDINAL.fullmatch(word)
+    return len(parts) > 1 and ("_" in word or DOTTED.search(word) is not None)
+
+
+class Identifier:
+    """An identifier to look for in texts, in either case, and as a word of its own.
+
+    >>> [Identifier("AG-4471").share(text) for text in ("the ag-4471.", "AG4471", "AG 4471", "AG-44713")]
+    [1.0, 0.5, 0.5, 0.0]
+    """
+
+    def __init__(self, written: str) -> None:
+        parts = PART.findall(written)
+        signs = [SIGN + "?" * (one.isdigit() != other.isdigit()) for one, other in pairwise(parts)]
+        self.written = written
+        self._exact = _as_a_word(re.escape(written))
+        self._alike = _as_a_word("".join(map(str.__add__, parts, [*signs, ""])))
+
+    def share(self, text: str) -> float:
+        """1 if the text has it as it is written; a half if it has other signs between the parts, or none."""
+        return 1.0 if self._exact.search(text) else OTHERWISE * bool(self._alike.search(text))
+
+
+def _as_a_word(pattern: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![^\W_]){pattern}(?![^\W_])", re.IGNORECASE)
