@@ -297,6 +297,7 @@ def _state_of(
         + (f", with {repair.now}: it does not list this file" if repair.now else "")
         + ("" if repair.now else _empty_text(runs.base, slot))
         + scales_apart(runs.base, slot)
+        + _alike_text(runs.base, slot)
         + (_lowers((repair,), runs, goal) if slot in suspected.lowered else "")
         + (_above_all(prices) if slot == "floor" else "")
     )
@@ -313,6 +314,19 @@ def _empty_text(trace: Trace, slot: str) -> str:
     legs = [one.name for one in legs_of(trace.stages) if one.slot == slot]
     silent = [name for name in legs if name in trace.legs and not trace.legs[name].hits.rows.size]
     return " (here it brings nothing)" if silent else ""
+
+
+def _alike_text(trace: Trace, slot: str) -> str:
+    """A remark for a part of the score of which several candidates have the highest value, as if clamped."""
+    stage: Any = next((one for one in trace.stages if one.slot == slot), None)
+    if not isinstance(stage, ColumnStage) or stage.output == SCORE:
+        return ""
+    scores = trace.columns.get(stage.output, np.empty(0))
+    scores = scores[~np.isnan(scores)]
+    alike = int(np.count_nonzero(scores == scores.max())) if scores.size else 0
+    return (
+        f" ({alike} candidates share the highest one, {scores.max():.4g})" if 1 < alike < scores.size else ""
+    )
 
 
 def in_slot(slot: str, text: str) -> str:

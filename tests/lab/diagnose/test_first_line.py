@@ -123,3 +123,14 @@ class WithoutParts(Fusion):
 def test_a_fusion_without_parts_is_told_without_scales(kept: CachedIndex) -> None:
     trace = search("bread without wheat", SYSTEMS["llamaindex-simple"].with_stage(WithoutParts()), kept)
     assert not scales_apart(trace, "fusion")
+
+
+def test_a_clamped_score_is_told_with_the_candidates_that_share_its_highest_value(kept: CachedIndex) -> None:
+    question, pipeline = "his temperament, character traits and decision style", SYSTEMS["openclaw-2026.9.6"]
+    scores = search(question, pipeline, kept).columns["keyword_score"]
+    alike = np.count_nonzero(scores == np.nanmax(scores))
+    assert np.nanmax(scores) == 1
+    assert alike > 1
+    found = diagnose(question, pipeline, kept, "memory/people/michael.md")
+    assert found.headline.startswith("Cause: keyword score = ")
+    assert found.headline.endswith(f" ({alike} candidates share the highest one, 1)")

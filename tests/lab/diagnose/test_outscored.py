@@ -83,7 +83,7 @@ def test_a_word_that_the_first_file_alone_has_is_told_and_the_question_tried_wit
     tmp_path: Path,
 ) -> None:
     notes = {
-        "memory/team.md": "# Team\n\nThe anaesthetist, a plumber and a cook are a team; Una stands in.\n",
+        "memory/team.md": "# Anaesthetist\n\nThe anaesthetist stands in.\n",
         "memory/una.md": "# Una\n\nUna stands in for the doctor when she is away, and has the keys.\n",
     }
     question, system_of = "who stands in for the anaesthetist", SYSTEMS["engine-rrf-60"]
