@@ -220,6 +220,19 @@ def test_a_profile_keeps_what_is_as_similar_as_shipped_and_says_for_which_model(
     assert "bge-small" in str(pipeline)
 
 
+def test_an_explanation_says_why_a_keyword_hit_has_no_vector_score(tmp_path: Path) -> None:
+    notes = {"memory/tea.md": "# Tea\n\nRooibos.\n", "memory/disk.md": "# Disk\n\nThe server is full.\n"}
+    with world.build(tmp_path, notes) as index:
+        for least, expected in ((1.0, True), (0.0, False)):
+            pipeline = bm.HEAD.with_stage(MinSimilarity(least))
+            trace = search("rooibos", pipeline, index)
+            similarity = trace.columns["similarity"][trace.chunks.index(trace.results[0].chunk)]
+            told = explain(trace, index, "memory/tea.md").text()
+            line = f"vector score absent: similarity {similarity:.4g} < 1"
+            assert (line in told) == expected
+            assert "absent" not in explain(trace, index, "memory/disk.md").text()
+
+
 def test_a_possessive_in_a_question_buries_the_best_note_between_1022_and_1269(tmp_path: Path) -> None:
     """Every title has a word with s: with s* the title's scan finds every note, and scores it near 0."""
     places = {

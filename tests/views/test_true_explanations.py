@@ -57,6 +57,7 @@ COMPARED = re.compile(
 )
 ENDING = re.compile(r"(?P<kept>returned|not returned); position (?P<position>\d+) of (?P<all>\d+)")
 FORMULA = re.compile(r"(?P<name>[a-z][a-z_ ]*) = (?P<rest>.+)")
+ABSENT = re.compile(r"(?P<name>[a-z ]+) absent: (?P<compared>\w+) (?P<number>\S+) < (?P<least>\S+)")
 SIGNS = {"<": float.__lt__, ">": float.__gt__, "≥": float.__ge__, "≤": float.__le__}
 
 
@@ -111,6 +112,10 @@ def check_line(trace: Trace, candidate: Candidate, line: str) -> None:
         check_decision(trace, candidate, line)
     elif (found := FORMULA.fullmatch(line)) and (column := column_of(trace, found["name"])):
         check_formula(trace, candidate, column, found["rest"])
+    elif found := ABSENT.fullmatch(line):
+        assert math.isnan(candidate.numbers[column_of(trace, found["name"])])
+        assert found["number"] == f"{candidate.numbers[found['compared']]:.4g}"
+        assert candidate.numbers[found["compared"]] < float(found["least"])
     else:
         assert re.match(r"[a-z]+ leg: |brought back by the |the model has read ", line), line
 

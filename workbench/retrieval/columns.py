@@ -210,7 +210,7 @@ class ColumnStage(PlainStage):
         return {}
 
     def evidence(self, trace: Trace, context: Context, rows: Rows) -> Sequence[str]:
-        """For each of these rows, what the stage has read elsewhere than in its chunk; empty for nothing."""
+        """For each row, what no formula shows: what was read elsewhere, or why the output is absent."""
         return [""] * rows.size
 
     @property

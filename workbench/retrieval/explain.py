@@ -51,7 +51,7 @@ LONGEST = 200
 class Verdict:
     """One chunk's fate, with its candidate if it was one, and its rank in each leg.
 
-    `evidence` says of a candidate's columns what a stage has read for them elsewhere than in the chunk.
+    `evidence` says of a candidate's columns what their formulas do not show, such as why one is absent.
     """
 
     chunk: Chunk
@@ -64,8 +64,11 @@ class Verdict:
         """The chunk with its fate, its rank in each leg, its formulas, and what each cut-off stage did."""
         lines = [one.line(trace.legs[one.leg].asked) for one in self.leg_ranks]
         if self.candidate is not None:
-            for step in steps(trace, trace.chunks.index(self.chunk)):
+            known = steps(trace, trace.chunks.index(self.chunk))
+            for step in known:
                 lines += step.lines(trace.names, self.evidence.get(step.column, ""))
+            absent = self.evidence.keys() - {step.column for step in known}
+            lines += [self._told(column, trace.names) for column in sorted(absent)]
             lines += decision_lines(trace, self.candidate)
         if self.chunk.read_share < 1:
             lines.append(f"the model read {self.chunk.read_share:.0%} of this chunk")
@@ -79,12 +82,17 @@ class Verdict:
         row = trace.chunks.index(self.chunk)
         scores = (step for step in steps(trace, row) if step.column == trace.ranked_by)
         lines += [line for step in scores for line in step.lines(trace.names)]
-        for column, told in self.evidence.items():
-            lines.append(f"{column_name(column, trace.names)} {self.candidate.numbers[column]:.4g}: {told}")
+        lines += [self._told(column, trace.names) for column in self.evidence]
         moved = [str(one) for one in decisions(trace, row) if one.outcome is not StageOutcome.PASSED]
         dropped = moved if any("brought back" in one for one in moved) else moved[-1:]
         position = f"position {self.candidate.position} of {len(trace.chunks)} candidates"
         return [*lines, *dropped, position]
+
+    def _told(self, column: str, names: Mapping[str, str]) -> str:
+        """A column of the candidate, its number and the evidence for it."""
+        number = self.candidate.numbers.get(column, math.nan) if self.candidate else math.nan
+        shown = "absent" if math.isnan(number) else f"{number:.4g}"
+        return f"{column_name(column, names)} {shown}: {self.evidence[column]}"
 
     def as_json(self, trace: Trace) -> dict[str, Any]:
         """The chunk with its fate, formulas and ranks; `trace` is that of the search."""

@@ -9,7 +9,7 @@ The file `pipelines.yaml` says why each change was made, and where that can be c
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from workbench.contracts import Context
 from workbench.memory.store.sqlite.store import LARGEST_KNN
-from workbench.records import DropKind, Threshold, Trace
+from workbench.records import DropKind, Rows, Threshold, Trace
 from workbench.retrieval.columns import ColumnStage, Names, Numbers, filled
 from workbench.retrieval.cutoff import Limit, Order, dropped
 from workbench.retrieval.formula_export import as_data, step
@@ -160,6 +160,14 @@ class MinSimilarity(
         keyword_rank = scored.columns.get("keyword_rank", np.full(similarity.size, np.nan))
         threshold = Threshold("similarity", similarity, self.least)
         return dropped(scored, self, DropKind.LEG_FLOOR, threshold, among=np.isnan(keyword_rank))
+
+    def evidence(self, trace: Trace, context: Context, rows: Rows) -> Sequence[str]:
+        """Why a chunk that the keyword leg keeps has no vector score."""
+        similarity = trace.columns["similarity"]
+        ranks = trace.columns.get("keyword_rank", np.full(similarity.size, np.nan))
+        low = np.flatnonzero((similarity < self.least) & ~np.isnan(ranks))
+        told = {int(trace.rows[at]): f"similarity {similarity[at]:.4g} < {self.least:g}" for at in low}
+        return [told.get(row, "") for row in rows.tolist()]
 
 
 @step.register
