@@ -254,9 +254,9 @@ class PassageIndex(IndexAdapter):
         A near miss asks one person for what another one said. So the shares, by rarity, of the words that are
         no names are compared: the most that a line has, and the most that a line has which has a name itself,
         in its headings, or in the title or path of the file. 0 for a question without a name, or of names
-        alone.
+        alone. An identifier is no name: nobody else has it.
         """
-        rows, names = self.inner.rows_of(path), self._names_in(question)
+        rows, names = self.inner.rows_of(path), self._names_in(question) - _stems_of_identifiers(question)
         other = [stem for stem in question_stems(question) if stem not in names]
         weights = {stem: self.passages.file_stems.idf(stem) for stem in other}
         titled = [self.passages.title_stems.having(stem)[self._files(rows[:1])].any() for stem in names]
@@ -306,6 +306,10 @@ class PassageIndex(IndexAdapter):
 
     def _files(self, rows: Rows) -> NDArray[np.int64]:
         return self.passages.files[self.passages.ordinals(rows)]
+
+
+def _stems_of_identifiers(question: str) -> set[str]:
+    return {stem for one in identifiers_in(question) for stem in content_stems(one)}
 
 
 def _weight_in(line: Collection[str], weights: Mapping[str, float]) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.home import Home
+from workbench.memory.index import MemoryIndex
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import search
 from workbench_plugins.recommended.identifiers import Identifier, identifiers_in
@@ -42,6 +43,12 @@ def test_an_identifier_counts_whole_as_written_and_half_with_other_signs(
     identifier: str, text: str, share: float
 ) -> None:
     assert Identifier(identifier).share(text) == share
+
+
+def test_an_identifier_is_no_name_whose_absence_from_a_line_means_another_one(sample: MemoryIndex) -> None:
+    found = search("which stick is the E3372", RECOMMENDED, sample)
+    assert found.paths()[:1] == ["memory/reference/notification-routing.md"]
+    assert not found.columns["other_name"].any()
 
 
 def test_the_chunk_with_an_identifier_comes_before_its_neighbours(home: Home) -> None:
