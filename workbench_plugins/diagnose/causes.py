@@ -23,6 +23,7 @@ from workbench.retrieval.own_stages import is_own, place_of
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.scope import Scope
 from workbench.safe_text import counted
+from workbench_plugins.diagnose.fixes import lets_all
 from workbench_plugins.diagnose.parameters import Aim, Goal, settings_between
 from workbench_plugins.diagnose.prices import Marks, Prices
 from workbench_plugins.diagnose.repairs import SCORE, Repair, combined, repairs
@@ -102,11 +103,11 @@ def causes_inside(every: Sequence[Repair], runs: Reruns, goal: Goal, prices: Pri
     if suspected.odd and not any(one.slot in suspected.odd for some in found for one in some):
         found += _with_odd(every, suspected.odd, works)
     by_where: dict[tuple[str, ...], Sequence[Repair]] = {}
-    for some in _likeliest(found, pipeline, prices, FEW, suspected):
+    for some in _likeliest(found, runs, goal, prices, FEW, suspected):
         by_where.setdefault(tuple(one.slot for one in some), some)
         if len(by_where) == 2 * MOST_CAUSES:
             break
-    best = islice(_likeliest(by_where.values(), pipeline, prices, 1, suspected), MOST_CAUSES)
+    best = islice(_likeliest(by_where.values(), runs, goal, prices, 1, suspected), MOST_CAUSES)
     return [_cause(some, suspected, runs, goal, prices) for some in best]
 
 
@@ -190,7 +191,8 @@ def _removes(some: Sequence[Repair]) -> bool:
 
 def _likeliest(
     sets: Iterable[Sequence[Repair]],
-    pipeline: Pipeline,
+    runs: Reruns,
+    goal: Goal,
     prices: Prices,
     every: int,
     suspected: Suspects,
@@ -198,17 +200,20 @@ def _likeliest(
     """Sets of repairs, the likeliest first. The questions are asked only to order sets that are alike."""
 
     def kind(some: Sequence[Repair]) -> tuple[int, ...]:
-        return _kind(some, suspected)
+        after = _trace(combined(runs.pipeline, some), some, runs)
+        return _kind(some, suspected, lets_all(runs.base, after, goal))
 
     for _, alike in groupby(sorted(sets, key=kind), kind):
         some = list(alike)
         if len(some) > 1:
-            some.sort(key=lambda one: _helpful(pipeline, one, prices, every))
+            some.sort(key=lambda one: _helpful(runs.pipeline, one, prices, every))
         yield from some
 
 
-def _kind(some: Sequence[Repair], suspected: Suspects) -> tuple[int, ...]:
+def _kind(some: Sequence[Repair], suspected: Suspects, blinds: bool) -> tuple[int, ...]:
     """What kind of repairs a set has, the likeliest kind first.
+
+    A set that `blinds` lets every candidate through, or gives all the same score: that mends no fault.
 
     A stage that behaves as a fault does is the likeliest, after a setting of the user. A removal and a longer
     answer show where the file is lost, but they also let everything else through. What no known system has is
@@ -220,6 +225,7 @@ def _kind(some: Sequence[Repair], suspected: Suspects) -> tuple[int, ...]:
         sum(one.removes and one.slot not in suspected.odd for one in some),
         not all(one.own for one in some),
         not any(one.slot in suspected.odd for one in some),
+        blinds,
         sum(one.slot not in suspected.odd for one in some),
         sum(one.usual for one in some),
         sum(not one.restores for one in some),

@@ -19,7 +19,8 @@ from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.content_words import content_words
 from workbench_plugins.diagnose.parameters import Aim, Goal
 from workbench_plugins.diagnose.repairs import SCORE, fitted_slots
-from workbench_plugins.diagnose.spelling import is_near
+from workbench_plugins.diagnose.short_forms import NUMBERS_IN_WORDS
+from workbench_plugins.diagnose.spelling import is_near, stems
 
 REPAIR = "ask with more of the words that the file has"
 FITTED = "The weights were fitted to many questions, and one is no reason to change them"
@@ -84,7 +85,10 @@ def _only_in(path: str, asked: Asked) -> list[str]:
     theirs = Counter(lower_words([path, *(one.text for one in chunks)]))
     words = [one.lower() for one in content_words(asked)]
     lacking = [one for one in words if not is_near(one, asked.own)]
-    return [one for one in lacking if is_near(one, theirs)] if len(lacking) < len(words) else []
+    has = {stem for one in theirs for stem in stems(one)}
+    telling = [one for one in lacking if one in theirs or (stems(one) - {one}) & has]
+    telling = [one for one in telling if one not in NUMBERS_IN_WORDS]
+    return telling if len(lacking) < len(words) else []
 
 
 def _without(words: Sequence[str], question: str) -> str:

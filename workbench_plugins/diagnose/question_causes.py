@@ -295,6 +295,8 @@ def _called_otherwise(asked: Asked) -> Iterator[Cause]:
     words = [one for one in replaceable(asked.question) if one.lower() not in STOP_WORDS]
     unknown = [one for one in words if not is_near(one.lower(), asked.vocabulary)]
     others = {_with(asked.question, {one: heading}): one for one in unknown}
+    if asked.first_that_works(iter([f"{asked.question} {heading}"])):
+        return  # the heading helps any question
     better = asked.first_that_works(iter(others))
     if better:
         yield asked.cause(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from workbench.records import Query
+from workbench.records import KEYWORD, Query
 from workbench.retrieval.pipeline import search
 from workbench.retrieval.query import unicode_words
 from workbench.stop_words import content_words
@@ -103,9 +103,11 @@ def _one_phrase(asked: Asked) -> Iterator[Cause]:
     better = asked.first_that_works(iter(others))
     if better:
         guilty = [one for one, rest in without.items() if rest in others] or words
+        leg = search(parted, asked.pipeline, asked.index).legs.get(KEYWORD) if better != parted else None
+        too = f", and {leg.unrelaxed}" if leg and leg.unrelaxed else ""  # its signs alone are not at fault
         yield asked.cause(
             f"because of the signs in “{short(' '.join(guilty))}” the keyword leg searches for the whole "
-            "question as one phrase",
+            f"question as one phrase{too}",
             better,
         )
 

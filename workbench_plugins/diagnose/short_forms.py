@@ -11,7 +11,6 @@ from workbench.retrieval.query import unicode_words
 from workbench.stop_words import STOP_WORDS
 from workbench_plugins.diagnose.asked import Asked, lower_words
 from workbench_plugins.diagnose.causes import Cause
-from workbench_plugins.diagnose.languages import FUNCTION_WORDS
 from workbench_plugins.diagnose.question_dates import words_of_dates
 
 NUMBERS = {str(number): word for number, word in enumerate(load_data(__file__, "numbers.toml")["words"])}
@@ -67,7 +66,7 @@ def _in_short(asked: Asked, near: Sequence[str], there: set[str]) -> Tried:
         words = [one[0].lower() for one in found[first : last + 1]]
         forms = [one for one in _short_forms(words) if one in there - STOP_WORDS]
         written = [next(_as_written(one, near)) for one in forms]
-        forms = [one for one in written if one.lower() not in FUNCTION_WORDS or one.isupper()]
+        forms = [one for one in written if one.isupper() or not one.isalpha()]  # others are words
         if (
             forms
             and len(words) <= LONGEST

@@ -103,6 +103,18 @@ def test_a_word_that_the_first_file_alone_has_is_told_and_the_question_tried_wit
             assert ("'who stands in for the'" in cause.repair) == works
 
 
+def test_no_word_that_only_begins_like_one_of_the_first_file_is_told(tmp_path: Path) -> None:
+    notes = {
+        "memory/team.md": "# Hear\n\nOne can hear well on one side.\n",
+        "memory/una.md": "# Una\n\nUna is deaf, and this colleague takes the cue lights on the left.\n",
+    }
+    question, of = "one colleague cannot hear well", SYSTEMS["engine-rrf-60"]
+    with world.build(tmp_path, notes) as index:
+        asked = Asked(question, of, index, lambda _: False, wanted="memory/una.md")
+        (cause,) = higher(Reruns(question, of, CachedIndex(index)), Goal("memory/una.md", Aim.FIRST), asked)
+    assert cause.description.endswith("that file has “hear”, “well”, and this one does not")
+
+
 def test_of_any_fusion_the_file_with_the_higher_score_is_told(toy: MemoryIndex) -> None:
     question, pipeline = "rooibos tea", system("engine-rrf-60")
     trace = search(question, pipeline, toy)

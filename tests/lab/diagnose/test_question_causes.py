@@ -601,6 +601,7 @@ def test_no_plain_word_is_taken_for_a_short_form(tmp_path: Path) -> None:
     with world.build(tmp_path, notes) as index:
         for question in ("which oil is it", "it", "in the barn of it"):
             assert not _tried(index, question, "Order in lots, in the barn.", lambda _: True)
+        assert not _tried(index, "evenings planned in time", "The pit net was inspected.", lambda _: True)
 
 
 @pytest.mark.parametrize(
@@ -625,6 +626,20 @@ def test_other_endings_and_several_questions_are_found_by_trying(
     )  # fmt: skip
     assert [one for one in other_words(asked) if told in one.description and one.verified]
     assert not other_words(replace(asked, works=lambda _: False))
+
+
+def test_a_heading_that_helps_beside_the_word_is_no_name_for_it(index: MemoryIndex) -> None:
+    near = [NOTES["memory/login.md"]]
+    for works, told in (("where is the Login key", True), ("Login", False)):
+        asked = Asked(
+            "where is the gizmo key",
+            SYSTEMS[THREE_FIXES.name],
+            index,
+            lambda trace, works=works: works in trace.question,
+            deep=True,
+            near=near,
+        )
+        assert any("the heading of the" in one.description for one in question_causes(asked)) == told
 
 
 def test_a_term_that_a_leg_misses_for_its_punctuation_or_capitals_is_a_cause(tmp_path: Path) -> None:
