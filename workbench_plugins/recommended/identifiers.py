@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import islice, pairwise
 
 WORD = re.compile(r"[^\W_](?:[\w.-]*\w)?")
 PART = re.compile(r"\d+|[^\W\d_]+")
@@ -14,15 +14,18 @@ SIGN = r"[-_. ]"
 """What people write between two parts of an identifier: AG-4471, AG_4471, AG 4471; AG4471 has none."""
 OTHERWISE = 0.5
 """What an identifier counts that is written with other signs."""
+MOST = 20
+"""So many different identifiers of a question are looked for: a pasted log can have hundreds."""
 
 
 def identifiers_in(text: str) -> list[str]:
-    """The words of a text with letters and digits, or with a dot or an underscore inside, each once.
+    """The first MOST words of a text with letters and digits, or with a dot or an underscore inside, each once.
 
     >>> identifiers_in("is AG-4471 set in night_watch or in config.yaml, e.g. 40 °C?")
     ['AG-4471', 'night_watch', 'config.yaml']
     """
-    return list(dict.fromkeys(word for word in WORD.findall(text) if _is_identifier(word)))
+    words = dict.fromkeys(match[0] for match in WORD.finditer(text))
+    return list(islice(filter(_is_identifier, words), MOST))
 
 
 def _is_identifier(word: str) -> bool:

@@ -8,7 +8,7 @@ from tests.home import Home
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import search
-from workbench_plugins.recommended.identifiers import Identifier, identifiers_in
+from workbench_plugins.recommended.identifiers import MOST, Identifier, identifiers_in
 from workbench_plugins.recommended.pipelines import RECOMMENDED
 
 
@@ -17,6 +17,11 @@ from workbench_plugins.recommended.pipelines import RECOMMENDED
 )
 def test_a_word_of_letters_and_digits_or_with_a_sign_of_code_is_an_identifier(word: str) -> None:
     assert identifiers_in(f"Where is {word}, and (“{word}”)?") == [word]
+
+
+def test_of_a_pasted_log_the_first_identifiers_are_looked_for() -> None:
+    log = " ".join(f"id-{number // 2}x" for number in range(1_000))
+    assert identifiers_in(log) == [f"id-{number}x" for number in range(MOST)]
 
 
 @pytest.mark.parametrize(
