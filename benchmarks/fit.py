@@ -159,7 +159,7 @@ def folds(some: Sequence[Asked]) -> Floats:
 
 
 def fitted(collections: Sequence[Collection], use: np.ndarray) -> Floats:
-    """The weights under which the right files are likeliest; those in use, without links, sum to 1."""
+    """The weights under which the right files are likeliest; those in use that are not on top sum to 1."""
     answered = [[one for one in some.known if one.right.any()] for some in collections]
     spread = np.concatenate([one.parts for some in answered for one in some]).std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)

@@ -105,7 +105,7 @@ def _check_columns(name: str, stages: Sequence[_Wires]) -> None:
                 raise InputError(
                     f"Pipeline {name!r}: the stage {stage.slot!r} reads the column {column!r}, "
                     "which no earlier stage writes.",
-                    f"Keep the stage that writes it, or leave out {stage.slot!r}, too. "
+                    f"Put a stage that writes it before this one, or leave out {stage.slot!r}, too. "
                     f"Earlier stages write {', '.join(written) or 'nothing'}.",
                 )
         for column in stage.writes:

@@ -17,7 +17,7 @@ import numpy as np
 
 from workbench.contracts import Context
 from workbench.memory.store.sqlite.store import LARGEST_KNN
-from workbench.records import DropKind, Rows, Threshold, Trace
+from workbench.records import Compared, DropKind, Rows, Threshold, Trace
 from workbench.retrieval.columns import ColumnStage, Names, Numbers, filled
 from workbench.retrieval.cutoff import Limit, Order, dropped
 from workbench.retrieval.formula_export import as_data, step
@@ -166,7 +166,7 @@ class MinSimilarity(
         similarity = trace.columns["similarity"]
         ranks = trace.columns.get("keyword_rank", np.full(similarity.size, np.nan))
         low = np.flatnonzero((similarity < self.least) & ~np.isnan(ranks))
-        told = {int(trace.rows[at]): f"similarity {similarity[at]:.4g} < {self.least:g}" for at in low}
+        told = {int(trace.rows[at]): str(Compared("similarity", similarity[at], self.least)) for at in low}
         return [told.get(row, "") for row in rows.tolist()]
 
 

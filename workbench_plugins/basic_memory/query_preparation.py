@@ -237,11 +237,12 @@ class Relaxation(PlainStage, slot="relaxation"):
         """The keyword leg, which must have run."""
         return ("keyword_rank",)
 
-    @property
-    def why_not(self) -> str:
-        """Why a question gets no second try: the questions that get one, if not all do."""
+    def why_not(self, question: str) -> str:
+        """Which questions alone get a second try; empty for one that is refused by its signs or operators."""
         _, _, only = self.description.partition("; ")
-        return f"a second try with any word is only made {only}" if only else "no second try is made"
+        if is_refused(question) or {*"()"} & {*question} or not only:
+            return ""
+        return f"a second try with any word is only made {only}"
 
     def words(self, query: str | None) -> list[str] | None:
         """The words of the second try; None if the question is not relaxed."""
@@ -264,7 +265,7 @@ class Relaxation(PlainStage, slot="relaxation"):
         tried = f"strict MATCH {strict.asked} found nothing" if strict.asked else "strict MATCH: no word"
         relaxed = self.query(trace.question)
         if relaxed is None:
-            kept = with_leg(trace, replace(strict, unrelaxed=self.why_not))
+            kept = with_leg(trace, replace(strict, unrelaxed=self.why_not(trace.question)))
             return _noted(kept, f"{tried}; this question is not relaxed")
         hits = context.index.keyword(relaxed, strict.depth)
         asked = with_query(trace, context, relaxed)

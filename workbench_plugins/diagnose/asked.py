@@ -20,7 +20,7 @@ from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import unicode_words
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.fixes import named
-from workbench_plugins.diagnose.folder_index import folder_index
+from workbench_plugins.diagnose.index_of_folder import index_of_folder
 from workbench_plugins.diagnose.stage_settings import typed_settings
 
 LARGEST = 20_000
@@ -150,7 +150,7 @@ def settings_of(pipeline: Pipeline) -> tuple[str, ...] | None:
 
 def search_command(question: str, pipeline: Pipeline, index: Index) -> str:
     """The command that searches a folder's index; empty for another index, and where no settings do it."""
-    folder, typed = folder_index(index), settings_of(pipeline)
+    folder, typed = index_of_folder(index), settings_of(pipeline)
     if folder is None or typed is None:
         return ""
     file = folder.opened.name

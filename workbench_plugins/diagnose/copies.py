@@ -14,7 +14,7 @@ from workbench.retrieval.pipeline import search
 from workbench.retrieval.query import unicode_words
 from workbench.safe_text import counted
 from workbench_plugins.diagnose.causes import Cause
-from workbench_plugins.diagnose.folder_index import folder_index
+from workbench_plugins.diagnose.index_of_folder import index_of_folder
 from workbench_plugins.diagnose.kinds import of_kind
 from workbench_plugins.diagnose.parameters import Aim, Goal
 
@@ -57,7 +57,7 @@ def causes_of_copies(runs: Reruns, goal: Goal) -> Iterator[Cause]:
 
 def _set_aside(index: Index, paths: Sequence[str]) -> str:
     """The commands that move files into a folder beside the memory, where none is lost; or what to do."""
-    folder, names = folder_index(index), {PurePosixPath(path).name for path in paths}
+    folder, names = index_of_folder(index), {PurePosixPath(path).name for path in paths}
     if folder is None or len(names) < len(paths):
         return f"take these files out of the memory: {', '.join(paths)}"
     aside = shlex.quote(str(folder.root.with_name(f"{folder.root.name}-set-aside")))

@@ -402,9 +402,9 @@ def _of_changes(
 
 
 def told(verdict: Paired) -> str:
-    """The verdict in words; for fewer questions than can tell any difference, only that."""
+    """The verdict in words: that nothing changes, that the questions are too few to tell, or the figures."""
     if not verdict.wins and not verdict.losses:
-        return "the same answers are right"
+        return "none is lost or won"
     return str(verdict) if verdict.can_tell else "too few questions to tell"
 
 

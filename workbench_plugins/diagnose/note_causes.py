@@ -30,7 +30,7 @@ from workbench.systems.catalogue import indexing
 from workbench_plugins.diagnose.asked import LARGEST
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.chunk_sizes import chunker_named, cut_index, rebuilt
-from workbench_plugins.diagnose.folder_index import copy_notes, folder_index, is_inside
+from workbench_plugins.diagnose.index_of_folder import copy_notes, index_of_folder, is_inside
 from workbench_plugins.diagnose.parameters import Aim, Goal
 from workbench_plugins.diagnose.readings import (
     READINGS,
@@ -201,7 +201,7 @@ def _shell(readings: Sequence[Reading], index: Index, path: str, text: str) -> s
 
     The first command keeps the old text, and each later one starts from what the one before has written.
     """
-    folder = folder_index(index)
+    folder = index_of_folder(index)
     if folder is None:
         return _by_hand(readings)
     file = folder.root / path
@@ -251,7 +251,7 @@ MOST_COPIED = 1000
 
 def _reached_in_a_copy(runs: Reruns, goal: Goal, text: str) -> bool | None:
     """The same for an index whose chunker is not known: with a copy of the folder and of the index file."""
-    found = folder_index(runs.index)
+    found = index_of_folder(runs.index)
     if found is None or getattr(found.opened.embedder, "remote", False):
         return None
     inner, paths = found.opened, found.opened.paths()

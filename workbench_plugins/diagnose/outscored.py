@@ -20,7 +20,7 @@ from workbench_plugins.diagnose.content_words import content_words
 from workbench_plugins.diagnose.parameters import Aim, Goal
 from workbench_plugins.diagnose.repairs import SCORE, fitted_slots
 from workbench_plugins.diagnose.short_forms import NUMBERS_IN_WORDS
-from workbench_plugins.diagnose.spelling import is_near, stems
+from workbench_plugins.diagnose.spelling import is_near
 
 REPAIR = "ask with more of the words that the file has"
 FITTED = "The weights were fitted to many questions, and one is no reason to change them"
@@ -52,8 +52,8 @@ def outscored(runs: Reruns, goal: Goal, inside: Sequence[Cause], asked: Asked | 
 def higher(runs: Reruns, goal: Goal, asked: Asked | None = None) -> list[Cause]:
     """The cause that another file is before the wanted one, by the numbers that order the answer.
 
-    Words of the question that the other file alone has are named. If the question works without them, that is
-    the repair.
+    Words of the question that it has and the wanted one lacks are named. If the question works without them,
+    that is the repair.
     """
     trace = runs.base
     writer = next((one.slot for one in runs.pipeline.stages if trace.ranked_by in one.writes()), "")
@@ -85,9 +85,7 @@ def _only_in(path: str, asked: Asked) -> list[str]:
     theirs = Counter(lower_words([path, *(one.text for one in chunks)]))
     words = [one.lower() for one in content_words(asked)]
     lacking = [one for one in words if not is_near(one, asked.own)]
-    has = {stem for one in theirs for stem in stems(one)}
-    telling = [one for one in lacking if one in theirs or (stems(one) - {one}) & has]
-    telling = [one for one in telling if one not in NUMBERS_IN_WORDS]
+    telling = [one for one in lacking if one in theirs and one not in NUMBERS_IN_WORDS]
     return telling if len(lacking) < len(words) else []
 
 

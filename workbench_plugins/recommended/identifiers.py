@@ -19,7 +19,7 @@ MOST = 20
 
 
 def identifiers_in(text: str) -> list[str]:
-    """The first MOST words of a text with letters and digits, or with a dot or an underscore inside, each once.
+    """The words with letters and digits, or with a dot or an underscore inside: at most MOST, each once.
 
     >>> identifiers_in("is AG-4471 set in night_watch or in config.yaml, e.g. 40 °C?")
     ['AG-4471', 'night_watch', 'config.yaml']
@@ -56,4 +56,5 @@ class Identifier:
 
 
 def _as_a_word(pattern: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![^\W_]){pattern}(?![^\W_])", re.IGNORECASE)
+    """The pattern where no letter, no figure and no decimal stands beside it."""
+    return re.compile(rf"(?<![^\W_])(?<!\d[.,]){pattern}(?![^\W_])(?![.,]\d)", re.IGNORECASE)

@@ -256,7 +256,7 @@ class PassageIndex(IndexAdapter):
         in its headings, or in the title or path of the file. 0 for a question without a name, or of names
         alone. An identifier is no name: nobody else has it.
         """
-        rows, names = self.inner.rows_of(path), self._names_in(question) - _stems_of_identifiers(question)
+        rows, names = self.inner.rows_of(path), self._names_in(_without_identifiers(question))
         other = [stem for stem in question_stems(question) if stem not in names]
         weights = {stem: self.passages.file_stems.idf(stem) for stem in other}
         titled = [self.passages.title_stems.having(stem)[self._files(rows[:1])].any() for stem in names]
@@ -308,8 +308,10 @@ class PassageIndex(IndexAdapter):
         return self.passages.files[self.passages.ordinals(rows)]
 
 
-def _stems_of_identifiers(question: str) -> set[str]:
-    return {stem for one in identifiers_in(question) for stem in content_stems(one)}
+def _without_identifiers(question: str) -> str:
+    for one in identifiers_in(question):
+        question = question.replace(one, " ")
+    return question
 
 
 def _weight_in(line: Collection[str], weights: Mapping[str, float]) -> float:

@@ -96,7 +96,8 @@ class MeanLeg(VectorLeg):
 class EvidenceSum(WeightedSum):
     """The weighted sum of the eight scores, under the names that they have here.
 
-    A weight beside `vector` and `keyword` has no default: they were fitted together.
+    A weight beside `vector` and `keyword` has no default: six were fitted together, and those of `link` and
+    `identifier` were chosen afterwards.
     """
 
     fitted = True
@@ -245,13 +246,14 @@ class IdentifierShare(
 ):
     """The share of the question's identifiers that the chunk or its path has; 0 without one in the question.
 
+    One counts half with other signs between its parts.
     An identifier, such as E3372 or night_watch, means one thing. A model cuts it into pieces that others
     have, too, and the stems of its parts are common words.
     """
 
     description: ClassVar[str] = (
         "identifier share = share of the question's identifiers in the chunk or its path: words with letters "
-        "and digits, or with a dot or an underscore inside"
+        "and digits, or with a dot or an underscore inside; half with other signs"
     )
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
@@ -261,10 +263,15 @@ class IdentifierShare(
 
     def evidence(self, trace: Trace, context: Context, rows: Rows) -> Sequence[str]:
         found = _passages(context).identifiers(trace.question, rows)
-        return [f"it has {', '.join(one)}" if one else "" for one in found]
+        told = [", ".join(_as_found(*each) for each in one.items()) for one in found]
+        return [f"it has {one}" if one else "" for one in told]
 
     def formula(self, of: Numbers) -> Any:
         return of["identifier_words"]
+
+
+def _as_found(identifier: str, share: float) -> str:
+    return identifier if share == 1 else f"{identifier} with other signs"
 
 
 @dataclass(frozen=True)

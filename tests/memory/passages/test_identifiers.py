@@ -40,6 +40,9 @@ def test_a_number_a_date_and_a_word_are_no_identifiers(text: str) -> None:
         ("AG-4471", "part TAG-4471", 0),
         ("v2.3", "since v2_3", 0.5),
         ("v2.3", "since v23", 0),
+        ("v2.3", "since v2.3.1", 0),
+        ("5mm", "a 3.5mm jack", 0),
+        ("v2.3", "since v2.3.", 1),
         ("night_watch", "the night watch", 0.5),
         ("night_watch", "the nightwatch", 0),
     ],
@@ -66,5 +69,5 @@ def test_the_chunk_with_an_identifier_comes_before_its_neighbours(home: Home) ->
         best = explain(trace, index, "memory/b.md").verdicts[0]
         without = search("where is the bracket", RECOMMENDED, index)
     assert trace.paths()[0] == "memory/b.md"
-    assert best.evidence == {"identifier_score": "it has AG4471"}
+    assert best.evidence == {"identifier_score": "it has AG4471 with other signs"}
     assert not without.columns["identifier_score"].any()

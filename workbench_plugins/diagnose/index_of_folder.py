@@ -19,7 +19,7 @@ class FolderIndex(NamedTuple):
     root: Path
 
 
-def folder_index(index: Index) -> FolderIndex | None:
+def index_of_folder(index: Index) -> FolderIndex | None:
     """The index below all adapters with its folder; None for one that was opened without a folder."""
     inner = innermost(index)
     if isinstance(inner, MemoryIndex) and inner.root is not None:
