@@ -94,6 +94,7 @@ WRITERS = {
     "workbench_plugins/cases/released/confirming.py": "notes in a temporary folder",
     "workbench_plugins/cases/released/installing.py": "a cache that is renamed when it is whole",
     "workbench_plugins/cases/released/openclaw_gateway.py": "settings in a temporary folder",
+    "workbench_plugins/diagnose/index_of_folder.py": "copies of notes in a temporary folder",
     "workbench_plugins/diagnose/note_causes.py": "changed copies of notes in a temporary folder",
     "workbench_plugins/diagnose/outside.py": "a copy of an index in a temporary folder",
     "workbench_plugins/diagnose/triage.py": "the descriptions of symptoms in the cache folder",
