@@ -295,10 +295,9 @@ def _called_otherwise(asked: Asked) -> Iterator[Cause]:
     words = [one for one in replaceable(asked.question) if one.lower() not in STOP_WORDS]
     unknown = [one for one in words if not is_near(one.lower(), asked.vocabulary)]
     others = {_with(asked.question, {one: heading}): one for one in unknown}
-    if asked.first_that_works(iter([f"{asked.question} {heading}"])):
-        return  # it helps beside the word, too
     better = asked.first_that_works(iter(others))
-    if better:
+    beside = f"{asked.question} {heading}"  # where this works, too, the word is not at fault
+    if better and not asked.first_that_works(iter([beside])):
         yield asked.cause(
             f"no note has “{others[better]}”; the heading of the wanted note is “{short(heading)}”", better
         )
