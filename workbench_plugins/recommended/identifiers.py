@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import islice, pairwise
+
+from workbench.records import Chunk
 
 WORD = re.compile(r"[^\W_](?:[\w.-]*\w)?")
 PART = re.compile(r"\d+|[^\W\d_]+")
@@ -47,12 +50,29 @@ class Identifier:
         parts = PART.findall(written)
         signs = [SIGN + "?" * (one.isdigit() != other.isdigit()) for one, other in pairwise(parts)]
         self.written = written
+        self._parts = [part.lower() for part in parts]
         self._exact = _as_a_word(re.escape(written))
         self._alike = _as_a_word("".join(map(str.__add__, parts, [*signs, ""])))
 
     def share(self, text: str) -> float:
         """1 if the text has it as it is written; a half if it has other signs between the parts, or none."""
+        small = text.lower()
+        if not all(part in small for part in self._parts):
+            return 0.0  # most texts, which need no slow search
         return 1.0 if self._exact.search(text) else OTHERWISE * bool(self._alike.search(text))
+
+
+def identifier_shares(question: str, chunks: Sequence[Chunk]) -> list[dict[str, float]]:
+    """How well each chunk has the question's identifiers, in its text or in its path.
+
+    1 is as it is written, and a half with other signs; one that it does not have is left out.
+    """
+    wanted = [Identifier(one) for one in identifiers_in(question)]
+    if not wanted:
+        return [{} for _ in chunks]
+    texts = (f"{chunk.path}\n{chunk.text}" for chunk in chunks)
+    shares = ({one.written: one.share(text) for one in wanted} for text in texts)
+    return [{name: share for name, share in one.items() if share} for one in shares]
 
 
 def _as_a_word(pattern: str) -> re.Pattern[str]:

@@ -19,7 +19,7 @@ from workbench.records import Floats, Hits, Query, Rows, Vector
 from workbench.retrieval.index_adapters import IndexAdapter, adapted, innermost, memoized
 from workbench.retrieval.proper_nouns import is_name
 from workbench.retrieval.query import unicode_words
-from workbench_plugins.recommended.identifiers import Identifier, identifiers_in
+from workbench_plugins.recommended.identifiers import identifiers_in
 from workbench_plugins.recommended.keywords import StemTable, content_stems, porter_stems, question_stems
 from workbench_plugins.recommended.passage_index import HeldWords, Passages, WordEmbedder
 from workbench_plugins.recommended.passage_windows import lines_of, outline
@@ -137,18 +137,6 @@ class PassageIndex(IndexAdapter):
         files = self._files(rows)
         has = np.array([self.passages.title_stems.having(stem)[files] for stem in stems], float)
         return np.asarray(weights @ has.reshape(len(stems), files.size) / (weights.sum() or 1.0))
-
-    def identifiers(self, question: str, rows: Rows) -> list[dict[str, float]]:
-        """How well each of these chunks has the question's identifiers, in its text or in its path.
-
-        1 is as it is written, and a half with other signs; one that it does not have is left out.
-        """
-        wanted = [Identifier(one) for one in identifiers_in(question)]
-        if not wanted:
-            return [{} for _ in rows]
-        texts = [f"{chunk.path}\n{chunk.text}" for chunk in self.inner.chunks(rows)]
-        shares = ({one.written: one.share(text) for one in wanted} for text in texts)
-        return [{name: share for name, share in one.items() if share} for one in shares]
 
     def link_shares(self, question: str, rows: Rows) -> Floats:
         """The largest share of the question's words, by their rarity, in a line that links to the file.

@@ -20,7 +20,7 @@ from workbench.retrieval.formula_export import step
 from workbench.retrieval.fusion import WeightedSum
 from workbench.retrieval.legs import FixedKeywordLeg, LegRank, VectorLeg
 from workbench.retrieval.query import PrunedUnicodeWords, unicode_words
-from workbench_plugins.recommended.identifiers import identifiers_in
+from workbench_plugins.recommended.identifiers import identifier_shares, identifiers_in
 from workbench_plugins.recommended.keywords import content_stems
 from workbench_plugins.recommended.layout import PassageIndex, passages_of
 
@@ -257,12 +257,12 @@ class IdentifierShare(
     )
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
-        found = _passages(context).identifiers(trace.question, trace.rows)
+        found = identifier_shares(trace.question, trace.chunks)
         every = len(identifiers_in(trace.question)) or 1
         return {"identifier_words": np.array([sum(one.values()) / every for one in found], float)}
 
     def evidence(self, trace: Trace, context: Context, rows: Rows) -> Sequence[str]:
-        found = _passages(context).identifiers(trace.question, rows)
+        found = identifier_shares(trace.question, context.index.chunks(rows))
         told = [", ".join(_as_found(*each) for each in one.items()) for one in found]
         return [f"it has {one}" if one else "" for one in told]
 
