@@ -32,14 +32,18 @@ class MainDirections:
     """The main directions of at least one vector: shape (n, dimensions), kept and not copied.
 
     `useful` says whether `possible` may be asked: whether it would be faster than a comparison of all.
+    A direction's numbers lie side by side: BLAS then takes half of the time for the product with a question.
     """
 
     def __init__(self, vectors: NDArray[np.float32]) -> None:
         self._vectors = vectors
         self._directions = directions_of(vectors)
         self.useful = vectors.nbytes * (1 - self._directions.shape[1] / vectors.shape[1]) >= LEAST_SAVED
-        self._parts = vectors @ self._directions if self.useful else vectors[:0]
-        self._rests = _rests(vectors, self._parts) if self.useful else vectors[0, :0]
+        if self.useful:
+            parts = np.empty((self._directions.shape[1] + 1, len(vectors)), np.float32)
+            np.matmul(self._directions.T, vectors.T, out=parts[:-1])
+            parts[-1] = _rests(vectors, parts[:-1].T)
+            self._parts_and_rest = parts
 
     def possible(self, query: Vector, limit: int, rounding: float) -> NDArray[np.int64] | None:
         """The places of rows that can be among the `limit` of largest dot product; None if too many can.
@@ -47,12 +51,11 @@ class MainDirections:
         `limit` is less than the number of rows. `rounding` is what float32 can lose in one dot product.
         """
         part = query @ self._directions
-        inside = self._parts @ part
-        first = largest(inside, limit)
+        most = np.append(part, _rests(query[None], part[None])) @ self._parts_and_rest
+        first = largest(most, limit)
         reached = (self._vectors[first] @ query).min() - 2 * rounding
-        rest = _rests(query[None], part[None])[0]
-        found = np.flatnonzero(inside + rest * self._rests >= reached)
-        return found if found.size <= LARGEST_SHARE * inside.size else None
+        found = np.flatnonzero(most >= reached)
+        return found if found.size <= LARGEST_SHARE * most.size else None
 
 
 COLUMN = 64
