@@ -44,6 +44,7 @@ BRIDGE = """({ data, settings, names }) => {
     save_changes() {},
     send: (content) => bridge.sent.push(content),
     on: (event, told) => (heard[event] ??= []).push(told),
+    off: (event, told) => (heard[event] = heard[event].filter((one) => one !== told)),
   };
   bridge.take = () => {
     const taken = { changed: bridge.changed, sent: bridge.sent };
@@ -329,6 +330,18 @@ def test_a_fusion_lab_moves_as_python_does(
                 check_fusion(lab, paired)
             except AssertionError as error:
                 raise AssertionError(f"after {made}, {lab.values}: {error}") from error
+
+
+def test_a_widget_that_is_shown_before_its_data_is_drawn_when_they_come(page: Page, tmp_path: Path) -> None:
+    lab = FusionLab(link=False)
+    paired = Paired(page, lab, tmp_path)
+    paired.ask(BRIDGE, {"data": "{}", "settings": lab.values, "names": lab.names})
+    assert paired.texts("main *") == []
+    paired.ask("answer => bridge.give(answer)", {"data": lab.data})
+    assert paired.texts(".wb-status") == [" ".join(lab.sentence.split())]
+    lab.keyword = 0.5
+    paired.give()
+    assert paired.texts(".wb-status") == [" ".join(lab.sentence.split())]
 
 
 def test_a_method_that_is_chosen_again_keeps_what_was_moved(page: Page, tmp_path: Path) -> None:

@@ -708,7 +708,6 @@ export function follow(model, state, draw) {
 export const VIEWS = { threshold: thresholdLab, explorer, prediction };
 
 function render({ model, el }) {
-  const data = dataOf(model);
   // What is pressed in a widget is the widget's: JupyterLab would take its arrow keys and letters.
   el.addEventListener("focusin", ({ target }) => target.setAttribute("data-lm-suppress-shortcuts", "true"));
   // It also keeps Enter from an input, which would commit what was typed. The input keeps the keyboard.
@@ -717,13 +716,24 @@ function render({ model, el }) {
     target.blur();
     target.focus();
   });
-  if (data.version !== VERSION) {
-    el.replaceChildren(h("p", { role: "alert" }, `This picture was written by version ${data.version} of the view, and this is version ${VERSION}. Make it again.`));
-    return;
-  }
-  VIEWS[data.view](data, model, el);
+  begin(model, el);
   drawn.add(el);
   return () => drawn.delete(el);
+}
+
+// A notebook's page can show a widget before Python has sent its data: nothing is drawn until they come.
+function begin(model, el) {
+  const data = dataOf(model);
+  if (data.version === VERSION) return VIEWS[data.view](data, model, el);
+  if (data.version !== undefined) {
+    const told = `This picture was written by version ${data.version} of the view, and this is version ${VERSION}. Make it again.`;
+    return el.replaceChildren(h("p", { role: "alert" }, told));
+  }
+  const come = () => {
+    model.off("change:data", come);
+    begin(model, el);
+  };
+  model.on("change:data", come);
 }
 
 // Renders what a page holds beside a place for it, without Python: packed JSON, as a text.
