@@ -199,7 +199,7 @@ function explorer(data, model, el) {
       one.answer = run(entry.pipeline, trace, one.moved);
       const asked = { question: data.question, target: data.target || null };
       one.flow.show(entry, asked, trace, one.answer);
-      one.list.show(data, entry, asked, trace, one.answer, one.moved[entry.floor] ?? entry.own, trace.ids.indexOf(state.chunk));
+      one.list.show(data, entry, asked, trace, one.answer, one.moved[entry.floor] ?? entry.own, trace.ids.indexOf(state.chunk), one.span);
       one.reasons.hidden = !entry.why;
       one.why.textContent = entry.why;
       one.why.setAttribute("aria-label", `explanation, ${entry.pipeline.system}`);

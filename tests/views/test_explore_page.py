@@ -1,0 +1,71 @@
+"""The page of `workbench explore` in a browser: lists, floors, systems, fixes and messages as a reader meets them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page
+
+import workbench as wb
+from tests.browser import MINUTE, SIZE, becomes, browsing, needs_chromium, served_here
+from workbench.memory.index import MemoryIndex
+from workbench_plugins.explore.page import Desk
+from workbench_plugins.explore.page_server import Server
+
+pytestmark = needs_chromium
+
+
+@pytest.fixture(scope="module")
+def tab() -> Iterator[Page]:
+    with browsing() as opened:
+        opened.page.set_default_timeout(MINUTE / 2)
+        yield opened.page
+
+
+@pytest.fixture
+def page(tab: Page, sample: MemoryIndex, tmp_path: Path) -> Iterator[Page]:
+    """The page on the sample memory, with a question and without an expected file."""
+    wb.selection.clear()
+    mine = Server(Desk(sample, None, tmp_path / "explored.yaml"))
+    mine.desk.explorer.settings = {"question": "rooibos tea", "target": ""}
+    with served_here(mine.app) as address:
+        tab.set_viewport_size(SIZE)  # type: ignore[arg-type]
+        tab.goto(f"{address}/?token={mine.token}")
+        yield tab
+        tab.goto("about:blank")
+
+
+def side(page: Page, name: str = "left") -> Locator:
+    return page.get_by_label(f"{name} system")
+
+
+def ask(page: Page, question: str) -> None:
+    box = page.get_by_label("question", exact=True)
+    with page.expect_response("**/ask"):
+        box.fill(question)
+        box.press("Enter")
+    page.locator("#explorer .wb-living:not([aria-busy])").wait_for()
+
+
+def test_another_answer_is_read_from_its_top_and_the_same_one_stays(page: Page) -> None:
+    rows = side(page).locator(".wb-list")
+    rows.evaluate("list => list.scrollTop = 150")
+    rows.locator("li").nth(6).click()
+    with page.expect_response("**/ask"):
+        rows.get_by_role("button", name="explain this file").click()
+    rows.locator(".wb-right").first.wait_for()
+    assert rows.evaluate("list => list.scrollTop") > 0
+    ask(page, "where is the backup")
+    becomes(lambda: rows.evaluate("list => list.scrollTop"), (0).__eq__)
+
+
+def test_a_floor_moves_along_an_axis_that_stands_still(page: Page) -> None:
+    lefts = "all => all.map(one => one.style.left)"
+    rows = side(page).locator(".wb-list")
+    before = [rows.locator(one).evaluate_all(lefts) for one in (".wb-dot", ".wb-floor")]
+    side(page).get_by_role("slider", name="floor").fill("0.9")
+    dots, floors = [rows.locator(one).evaluate_all(lefts) for one in (".wb-dot", ".wb-floor")]
+    assert (dots, set(floors)) == (before[0], {"90%"})
+    assert floors != before[1]
