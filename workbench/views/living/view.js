@@ -248,7 +248,7 @@ function answerList(select, more) {
   const head = h("div", { class: "wb-axis", "aria-hidden": "true" }, range, floorAt);
   const list = h("ol", { class: "wb-list", "aria-label": "candidates, best first" });
   const root = h("div", { class: "wb-answer" }, head, list);
-  let [shown, target] = [null, null];
+  let [shown, target, fates] = [null, null, ""];
   let items = [];
 
   function itemOf(data, trace, question, row) {
@@ -283,7 +283,8 @@ function answerList(select, more) {
   return {
     root,
     show(data, entry, question, trace, state, floor, selected, span = null) {
-      if (shown !== trace || target !== question.target) items = [];
+      const [last, before] = [shown, fates];
+      if (last !== trace || target !== question.target) items = [];
       [shown, target] = [trace, question.target];
       const scores = state.columns[state.by];
       const finite = scores.filter(Number.isFinite);
@@ -294,6 +295,7 @@ function answerList(select, more) {
       const high = Math.max(shared[1], ...finite, ...(line === null ? [] : [line]), low + 1e-9);
       const at = (value) => `${(100 * (value - low)) / (high - low)}%`;
       const rows = [...returned(state), ...state.order.filter((row) => state.dropped[row] !== -1)];
+      fates = JSON.stringify(rows.map((row) => [trace.ids[row], state.dropped[row]]));
       const listed = rows.filter((row, n) => n < LISTED || trace.files[row] === question.target || row === selected);
       let count = 0;
       for (const row of listed) {
@@ -314,6 +316,7 @@ function answerList(select, more) {
       const order = listed.map((row) => items[row].item);
       if (listed.length < rows.length) order.push(h("li", { class: "wb-empty" }, `… and ${rows.length - listed.length} more`));
       if (order.length !== list.children.length || order.some((one, n) => list.children[n] !== one)) list.replaceChildren(...order);
+      if (last !== trace && fates !== before) list.scrollTop = 0; // another answer is read from its top
       const axis = state.by.replaceAll("_", " ");
       put(range, `${axis}, from ${short(low)} to ${short(high)}`);
       put(floorAt, line === null ? "" : `; the line is the floor, ${short(line)}`);
