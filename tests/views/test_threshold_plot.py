@@ -297,3 +297,25 @@ def test_thousands_of_candidates_have_a_picture(
     opened(page, lab, tmp_path)
     assert sum(map(int, re.findall(r"of (\d+) pass", page.locator(".wb-legend").inner_text()))) > 5_000
     assert tiles(page) == expected_tiles(lab)
+
+
+def test_the_text_beside_a_mark_has_short_lines_and_fits_into_the_figure(
+    page: Page, lab: ThresholdLab, tmp_path: Path
+) -> None:
+    lab.distribution = "histogram"
+    opened(page, lab, tmp_path)
+    shown = page.locator(".wb-figure").first
+    (target, *_) = shown.evaluate("one => one.data.map(({ text }) => text)")
+    lines = [line for text in target for line in text.split("<br>")]
+    assert any("“" in line for line in lines)
+    assert max(map(len, lines)) <= 41
+    assert not any("&lt;" in line for line in lines)
+    box = shown.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] * 0.45, box["y"] + box["height"] * 0.72)
+    told = page.locator(".hoverlayer .hovertext path").first
+    told.wait_for()
+    inner = told.bounding_box()
+    assert inner
+    assert box["x"] <= inner["x"]
+    assert inner["x"] + inner["width"] <= box["x"] + box["width"]

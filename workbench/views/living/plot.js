@@ -119,7 +119,9 @@ export function comparedBy(data, entry, states, threshold) {
 }
 export const passing = (marks, limit) => marks.reduce((count, one) => count + (one.value >= limit), 0);
 
-const hover = (one) => escaped([one.file, `“${one.question}”`].filter(Boolean).join("<br>"));
+// The lines of a text beside a mark, which has to fit into a narrow figure: ended at a space or behind a slash.
+const lines = (text) => text.match(/.{1,40}(?:\s|(?<=\/)|$)|.{1,40}/gu) ?? [];
+const hover = (one) => [one.file, `“${one.question}”`].flatMap(lines).map(escaped).join("<br>");
 
 export const DISTRIBUTIONS = {
   histogram({ marks }, [low, high]) {
