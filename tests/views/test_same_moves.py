@@ -271,7 +271,7 @@ def check_strip(values: Floats, size: int, trace: Any, axis: Any) -> None:
     assert np.ptp(trace["y"]) < 1 if len(shown) else trace["y"] == []
 
 
-CHECKS = {"histogram": check_bars, "ECDF": check_curve, "strip": check_strip}
+CHECKS = {"histogram": check_bars, "share that passes": check_curve, "strip": check_strip}
 BINS = 50
 
 

@@ -134,7 +134,7 @@ def test_keys_and_the_number_move_the_line(page: Page, lab: ThresholdLab, tmp_pa
     assert tiles(page) == expected_tiles(lab)
 
 
-@pytest.mark.parametrize("kind", ["histogram", "ECDF", "strip"])
+@pytest.mark.parametrize("kind", ["histogram", "share that passes", "strip"])
 def test_each_kind_of_distribution_names_files_and_counts(
     page: Page, lab: ThresholdLab, tmp_path: Path, kind: str
 ) -> None:
@@ -144,7 +144,7 @@ def test_each_kind_of_distribution_names_files_and_counts(
     assert [len(x) <= 300 and len(x) == len(text) for x, text in traces] == [True] * 3
     assert sum(len(x) for x, _ in traces) <= 303
     words = "".join(text for _, some in traces for text in some)
-    assert ("of 283" in words) if kind == "ECDF" else ("memory/" in words and "“" in words)
+    assert ("of 283" in words) if kind == "share that passes" else ("memory/" in words and "“" in words)
 
 
 def test_two_thresholds_have_two_lines(

@@ -131,7 +131,7 @@ export const DISTRIBUTIONS = {
     const told = (bin, n) => `${short(at(n))} to ${short(at(n + 1))}: ${bin.length} of ${marks.length}${bin.slice(0, 2).map((one) => `<br>${hover(one)}`).join("")}${bin.length > 2 ? "<br>…" : ""}`;
     return { type: "scatter", mode: "lines", fill: "tozeroy", line: { shape: "hvh", width: 1.5 }, x: bins.map((_, n) => at(n + 0.5)), y: bins.map((bin) => (100 * bin.length) / marks.length), text: bins.map(told) };
   },
-  ECDF({ marks }, [low, high]) {
+  "share that passes"({ marks }, [low, high]) {
     const every = marks.map((one) => one.value).filter(Number.isFinite).sort((a, b) => a - b);
     const x = Array.from({ length: MOST_MARKS + 1 }, (_, n) => low + ((high - low) * n) / MOST_MARKS);
     const counts = x.map((limit) => every.filter((value) => value >= limit).length);
@@ -144,7 +144,7 @@ export const DISTRIBUTIONS = {
   },
 };
 
-const UP = { histogram: "% of the group", ECDF: "% that passes", strip: "" };
+const UP = { histogram: "% of the group", "share that passes": "% that passes", strip: "" };
 
 // A figure with a threshold over its axis. The line is the thumb of a slider, and the number beside it is the same value.
 // `exported` gives what an image of it has besides.

@@ -14,10 +14,10 @@ class ThresholdLab(ThresholdState, Widget):
     """Settings that you move over the answers of evaluated pipelines: a floor, weights, constants.
 
     The settings are `system`, `question`, `min_score`, `moved` (other parameters, such as
-    `{"fusion.vector": 0.5}`), `distribution` (histogram, ECDF or strip) and `chunk`, the id of the selected
-    one. Choosing a system also sets its own floor. `evaluation` is that of the moved pipeline, `scores` are
-    its numbers, and `outcome` is what passes the floor: hits, precision, and the unanswerable questions for
-    which nothing is returned.
+    `{"fusion.vector": 0.5}`), `distribution` (histogram, share that passes, or strip) and `chunk`, the id of
+    the selected one. Choosing a system also sets its own floor. `evaluation` is that of the moved pipeline,
+    `scores` are its numbers, and `outcome` is what passes the floor: hits, precision, and the unanswerable
+    questions for which nothing is returned.
 
     Raises InputError if there is no evaluation.
     """

@@ -29,7 +29,7 @@ from workbench.views.living.data import LEGS, Axis, Judged, axis_of, floor_name,
 from workbench.views.living.selection import Link, Selection
 from workbench.views.living.state import RefusedError, State, setting
 
-DISTRIBUTIONS = ("histogram", "ECDF", "strip")
+DISTRIBUTIONS = ("histogram", "share that passes", "strip")
 """How the numbers that a floor looks at are drawn."""
 
 Reaches = Mapping[str, Reach | None]
