@@ -187,11 +187,12 @@ export function thresholdPlot(model, label, change) {
     show(drawn, threshold, compare, limit, kind) {
       const same = key === (key = `${drawn}${kind}`);
       if (!same) groups = compare();
-      const entries = groups.map(({ hue, name, marks }) => [hue, `${name}: ${passing(marks, limit)} of ${marks.length} pass`]);
+      const some = (marks) => (kind === "strip" && marks.length > MOST_MARKS ? `, ${MOST_MARKS} drawn` : "");
+      const entries = groups.map(({ hue, name, marks }) => [hue, `${name}: ${passing(marks, limit)} of ${marks.length} pass${some(marks)}`]);
       plot.set(threshold.span, threshold.by, limit, entries);
       if (same) return;
       const traces = groups.map((one, n) => ({ name: `${one.name} (${one.marks.length})`, hue: one.hue, hovertemplate: "%{fullData.name}<br>%{text}<extra></extra>", ...DISTRIBUTIONS[kind](one, threshold.span, n) }));
-      plot.show(traces, { xaxis: { title: { text: threshold.axis, standoff: 6 }, range: threshold.span }, yaxis: { title: { text: UP[kind], standoff: 4 }, rangemode: "tozero", showticklabels: kind !== "strip" } });
+      plot.show(traces, { xaxis: { title: { text: threshold.axis, standoff: 6 }, range: threshold.span }, yaxis: { title: { text: UP[kind], standoff: 4 }, rangemode: "tozero", ...(kind === "strip" && { showticklabels: false, ticks: "" }) } });
     },
   };
 }
