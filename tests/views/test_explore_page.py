@@ -69,3 +69,13 @@ def test_a_floor_moves_along_an_axis_that_stands_still(page: Page) -> None:
     dots, floors = [rows.locator(one).evaluate_all(lefts) for one in (".wb-dot", ".wb-floor")]
     assert (dots, set(floors)) == (before[0], {"90%"})
     assert floors != before[1]
+
+
+def test_a_system_is_chosen_with_enter_and_the_list_stays_closed(page: Page) -> None:
+    names = side(page).locator(".wb-picker")
+    names.locator("summary").press("Enter")
+    with page.expect_response("**/ask"):
+        names.get_by_role("searchbox").fill("vector-only")
+        names.get_by_role("searchbox").press("Enter")
+    names.locator("summary b").filter(has_text="vector-only").wait_for()
+    assert names.get_attribute("open") is None

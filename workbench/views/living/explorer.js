@@ -67,9 +67,11 @@ function picker(label, groups, pick) {
     none.hidden = lists.some((one) => !one.hidden);
   }
   search.addEventListener("input", filter);
-  search.addEventListener("keydown", ({ key }) => {
+  search.addEventListener("keydown", (event) => {
     const first = buttons.find((one) => !one.hidden);
-    if (key === "Enter" && first) chosen(first.textContent);
+    if (event.key !== "Enter" || !first) return;
+    event.preventDefault(); // the same key would open the list again, which has the focus next
+    chosen(first.textContent);
   });
   // The event comes after the list is open. What was typed until then stays.
   root.addEventListener("toggle", () => {
