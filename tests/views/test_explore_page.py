@@ -79,3 +79,13 @@ def test_a_system_is_chosen_with_enter_and_the_list_stays_closed(page: Page) -> 
         names.get_by_role("searchbox").press("Enter")
     names.locator("summary b").filter(has_text="vector-only").wait_for()
     assert names.get_attribute("open") is None
+
+
+def test_a_press_beside_the_list_of_systems_closes_it(page: Page) -> None:
+    names = side(page).locator(".wb-picker")
+    names.locator("summary").click()
+    names.get_by_role("searchbox").fill("openclaw")
+    names.locator("section b:visible").first.click()
+    assert names.get_attribute("open") is not None
+    page.locator("h1").click()
+    assert names.get_attribute("open") is None

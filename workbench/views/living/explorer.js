@@ -73,9 +73,14 @@ function picker(label, groups, pick) {
     event.preventDefault(); // the same key would open the list again, which has the focus next
     chosen(first.textContent);
   });
+  const outside = ({ target }) => root.contains(target) || (root.open = false);
   // The event comes after the list is open. What was typed until then stays.
   root.addEventListener("toggle", () => {
-    if (root.open) return search.focus();
+    if (root.open) {
+      addEventListener("pointerdown", outside);
+      return search.focus();
+    }
+    removeEventListener("pointerdown", outside);
     search.value = "";
     filter();
   });
