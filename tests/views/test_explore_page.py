@@ -89,3 +89,15 @@ def test_a_press_beside_the_list_of_systems_closes_it(page: Page) -> None:
     assert names.get_attribute("open") is not None
     page.locator("h1").click()
     assert names.get_attribute("open") is None
+
+
+@pytest.mark.parametrize("width", [400, 900])
+def test_a_message_is_seen_wherever_the_page_is(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.get_by_role("button", name="Fixes").click()
+    told = page.locator("#said", has_text="file that you expect")
+    told.wait_for()
+    assert page.evaluate("scrollY") > 0
+    box = told.bounding_box()
+    assert box
+    assert 0 <= box["y"] < 100
