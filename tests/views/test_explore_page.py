@@ -101,3 +101,27 @@ def test_a_message_is_seen_wherever_the_page_is(page: Page, width: int) -> None:
     box = told.bounding_box()
     assert box
     assert 0 <= box["y"] < 100
+
+
+def test_what_is_pressed_keeps_the_keyboard_when_the_answer_comes(page: Page) -> None:
+    held = "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"
+    ready = page.locator("#explorer .wb-living:not([aria-busy])")
+    side(page).get_by_role("slider", name="floor").press("ArrowLeft")
+    reset = side(page).get_by_role("button", name="as shipped")
+    becomes(lambda: reset.get_attribute("aria-disabled"), "false".__eq__)
+    reset.press("Enter")
+    becomes(lambda: reset.get_attribute("aria-disabled"), "true".__eq__)
+    assert page.evaluate(held) == "as shipped"
+    side(page).locator(".wb-list li").nth(1).click()
+    explain = side(page).get_by_role("button", name="explain this file")
+    explain.press("Enter")
+    becomes(lambda: explain.get_attribute("aria-disabled"), "true".__eq__)
+    ready.wait_for()
+    assert page.evaluate(held) == "explain this file"
+    page.get_by_role("button", name="this file is the right answer").click()
+    page.get_by_text("Questions with a hit").wait_for()
+    page.get_by_role("button", name="Threshold lab").click()
+    system = page.locator("#below").get_by_label("system", exact=True)
+    system.focus()
+    system.select_option(index=1)
+    assert page.evaluate(held) == "system"

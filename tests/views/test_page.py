@@ -432,6 +432,20 @@ def test_the_curve_marks_the_floor_that_costs_least(sample: MemoryIndex, tmp_pat
     assert f"cost {min(costs)}, the least of 41 floors" in told
     curve.get_by_role("button", name="take that floor").click()
     assert least in (page.locator(".wb-status").first.text_content() or "")
+    assert page.evaluate("document.activeElement.textContent") == "take that floor"
+
+
+@needs_chromium
+def test_a_guess_that_is_made_keeps_the_keyboard(tmp_path: Path, page: Page) -> None:
+    (tmp_path / "guess.html").write_text(page_of(Prediction("Which leg?", ["one", "both"])), encoding="utf-8")
+    page.goto((tmp_path / "guess.html").as_uri())
+    guess = page.get_by_role("button", name="That is my guess")
+    guess.click(force=True)
+    assert page.get_by_role("status").inner_text() == ""
+    page.get_by_label("both").press("Space")
+    guess.press("Enter")
+    page.get_by_text("You expect both. Read on.").wait_for()
+    assert page.evaluate("document.activeElement.textContent") == "That is my guess"
 
 
 @needs_chromium

@@ -116,7 +116,8 @@ function explorer(data, model, el) {
     }, (row) => {
       const path = data.sides[n].traces[0].files[row];
       const explain = h("button", { onclick: () => ask({ target: (named = path) }) }, "explain this file");
-      return [...stepLines(data.sides[n].pipeline, sides[n].answer, row, movedOn(side)), path === data.target ? "" : explain];
+      idle(explain, path === data.target);
+      return [...stepLines(data.sides[n].pipeline, sides[n].answer, row, movedOn(side)), explain];
     });
     const floor = h("div", {});
     const reset = h("button", { onclick: () => ask({ moved: Object.fromEntries(Object.entries(state.moved).filter(([one]) => one !== side)) }) }, "as shipped");
@@ -200,7 +201,7 @@ function explorer(data, model, el) {
     for (const [n, one] of sides.entries()) {
       const entry = data.sides[n];
       const [trace] = entry.traces;
-      one.reset.disabled = !Object.keys(movedOn(one.side)).length; // hidden, it would move the slider when it comes
+      idle(one.reset, !Object.keys(movedOn(one.side)).length); // hidden, it would move the slider when it comes
       waits ||= asks(entry.pipeline, one.moved);
       if (asks(entry.pipeline, one.moved)) continue; // Python answers when the setting stays
       one.answer = run(entry.pipeline, trace, one.moved);
@@ -243,20 +244,22 @@ function explorer(data, model, el) {
     data = dataOf(model);
     Object.assign(state, settingsOf(model));
     for (const entry of data.sides) prepare(data, entry);
-    sides.forEach((one, n) => {
-      one.moved = {};
-      controls(one, data.sides[n]);
-      marks(one, data.sides[n]);
-      one.system.set(state[one.side]);
-    });
     question.set(state.question);
     target.set(state.target);
     root.removeAttribute("aria-busy");
     busy.hidden = true;
-    draw();
+    keepingFocus(root, () => {
+      sides.forEach((one, n) => {
+        one.moved = {};
+        controls(one, data.sides[n]);
+        marks(one, data.sides[n]);
+        one.system.set(state[one.side]);
+      });
+      draw();
+    });
   }
   const form = h("div", { class: "wb-form" }, h("div", {}, question.root, asking), target.root, buttons);
-  const root = h("div", { class: "wb-living", role: "group", "aria-label": "explorer" }, form, busy, status, h("div", { class: "wb-two wb-even" }, ...sides.map((one) => one.root)), twin.root, source.root);
+  const root = h("div", { class: "wb-living", role: "group", "aria-label": "explorer", tabindex: -1 }, form, busy, status, h("div", { class: "wb-two wb-even" }, ...sides.map((one) => one.root)), twin.root, source.root);
   model.on?.("change:data", take);
   model.on?.("msg:custom", ({ problem }) => {
     take();

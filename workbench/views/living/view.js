@@ -18,14 +18,22 @@ export function h(tag, attributes = {}, ...children) {
   element.append(...children);
   return element;
 }
-// Changes what `root` shows. What had the focus has it again: itself, or what now has its words; else `root` has it.
+// Changes what `root` shows. What had the focus has it again: itself, or what now has its words, near it or
+// elsewhere; else `root` has it.
 export function keepingFocus(root, change) {
   const words = (one) => one.getAttribute("aria-label") || one.textContent;
   const held = root.querySelector(":focus");
+  const holders = [];
+  for (let one = held; one && one !== root; one = one.parentElement) holders.push(one.parentElement);
   change();
   if (!held || held.isConnected) return;
-  const alike = [...root.querySelectorAll(held.localName)].find((one) => words(one) === words(held));
-  (alike ?? root).focus();
+  const near = holders.find((one) => one.isConnected);
+  const every = [near, root].flatMap((one) => [...one.querySelectorAll(held.localName)]);
+  (every.find((one) => words(one) === words(held)) ?? root).focus();
+}
+// A button that does nothing now. One that was disabled would lose the focus.
+export function idle(button, yes) {
+  mark(button, "aria-disabled", yes);
 }
 // Only what is new is written: each write costs the browser a layout.
 export function put(node, text) {
@@ -389,7 +397,7 @@ function tradeOff(model, take) {
     ], { xaxis: { title: { text: `questions of ${questions} that hit` }, range: [0, questions * 1.03] }, yaxis: { title: { text: `of ${controls} with no result` }, range: [0, controls * 1.06] } });
     const sentence = (one) => `At ${short(one.floor)}, ${plural(questions - one.outcome.hits, "answer")} missed and ${plural(controls - one.outcome.silent, "unanswerable question")} answered: cost ${short(cost(one))}`;
     put(told, `${sentence(now)} (ring). ${sentence(cheapest)}, the least of ${plural(points.length, "floor")} (dot). These questions choose and judge it; for others, workbench calibrate makes a promise.`);
-    button.disabled = cheapest === now;
+    idle(button, cheapest === now);
   }
   // One floor a frame: the page stays quick while the curve grows.
   function grow(key, answered, floors) {
@@ -506,7 +514,7 @@ function thresholdLab(data, model, el) {
   const bar = h("div", { class: "wb-controls" });
   const more = h("details", { class: "wb-more" }, h("summary", {}, "more settings"));
   const twin = folded("table", () => table(tableRows()));
-  const root = h("div", { class: "wb-living", role: "group", "aria-label": "threshold lab" }, bar, flow.root, numbers.root, h("div", { class: "wb-two" }, list.root, h("div", {}, planes, kinds.root, diagram.root)), status, trade.root, more, twin.root, source.root);
+  const root = h("div", { class: "wb-living", role: "group", "aria-label": "threshold lab", tabindex: -1 }, bar, flow.root, numbers.root, h("div", { class: "wb-two" }, list.root, h("div", {}, planes, kinds.root, diagram.root)), status, trade.root, more, twin.root, source.root);
 
   function change(next) {
     const system = next.system !== undefined && next.system !== state.system;
@@ -520,7 +528,8 @@ function thresholdLab(data, model, el) {
     push(model, state); // before anything is asked: Python answers for these settings
     draw();
   }
-  function controls() {
+  const controls = () => keepingFocus(root, putControls);
+  function putControls() {
     const { pipeline, span, step, floor } = entry();
     const parts = [];
     if (data.systems.length > 1) parts.push(choice("system", data.systems.map((one) => one.pipeline.system), state.system, (system) => change({ system })));
@@ -654,7 +663,7 @@ function prepare(data, entry) {
 function prediction(data, model, el) {
   const state = settingsOf(model);
   const status = h("p", { role: "status", class: "wb-status" });
-  const button = h("button", { onclick: () => change({ committed: true }) }, "That is my guess");
+  const button = h("button", { onclick: () => state.guess !== null && change({ committed: true }) }, "That is my guess");
   const group = `wb-${Math.random()}`;
   const radios = data.choices.map((one) => h("input", { type: "radio", name: group, value: one, onchange: () => change({ guess: one }) }));
   const options = data.choices.map((one, place) => h("label", {}, radios[place], ` ${one}`));
@@ -670,7 +679,7 @@ function prediction(data, model, el) {
   }
   function draw() {
     for (const radio of radios) Object.assign(radio, { checked: radio.value === state.guess, disabled: state.committed });
-    button.disabled = state.guess === null || state.committed;
+    idle(button, state.guess === null || state.committed);
     status.textContent = verdict();
   }
   follow(model, state, draw);
