@@ -112,7 +112,7 @@ def test_a_new_folder_is_asked_compared_selected_and_cut_in_a_browser(address: s
         status.filter(has_text="In openclaw-2026.2.13-vector-only ").wait_for()
 
         row = page.get_by_label("left system").locator(".wb-list li").first
-        row.press("Enter")
+        row.get_by_role("button").press("Space")
         becomes(lambda: "wb-selected" in str(row.get_attribute("class")), bool)
         before = page.get_by_label("left system").locator(".wb-flow").inner_text()
         page.get_by_label("left system").get_by_role("slider", name="floor").press("End")

@@ -267,7 +267,7 @@ function answerList(select, more) {
       place: h("span", { class: "wb-place" }),
       why: h("small", { class: "wb-why" }),
       told: h("p", {}, ...marked(body, words)),
-      more: h("div", { class: "wb-of", onclick: (event) => event.stopPropagation(), onkeydown: (event) => event.stopPropagation() }),
+      more: h("div", { class: "wb-of", onclick: (event) => event.stopPropagation() }),
       dot: h("i", { class: "wb-dot" }),
       floor: h("i", { class: "wb-floor" }),
       value: h("span", { class: "wb-value" }),
@@ -275,15 +275,18 @@ function answerList(select, more) {
     const right = path === question.target ? [h("span", { class: "wb-right" }, data.view === "explorer" ? "this file" : "right file")] : [];
     const file = h("b", {}, ...broken(path));
     const name = heading ? [h("span", { class: "wb-heading" }, heading)] : [];
-    const body_ = h("div", {}, h("div", {}, parts.place, file, h("small", {}, lines), " ", ...right), ...name, parts.told, parts.why, parts.more);
+    const pressed = (event) => ["Enter", " "].includes(event.key) && (event.preventDefault(), select(row));
+    parts.button = h("span", { role: "button", tabindex: 0, onkeydown: pressed }, parts.place, file, h("small", {}, lines), " ", ...right);
+    const body_ = h("div", {}, h("div", {}, parts.button), ...name, parts.told, parts.why, parts.more);
     const track = h("div", { class: "wb-track" }, parts.floor, parts.dot);
-    const item = h("li", { tabindex: 0, onclick: () => select(row), onkeydown: (event) => event.key === "Enter" && select(row) }, body_, track, parts.value);
+    const item = h("li", { onclick: () => select(row) }, body_, track, parts.value);
     return { item, body, words, open: false, ...parts };
   }
 
   function open(one, yes, row) {
     if (one.open !== yes) one.told.replaceChildren(...marked(one.body, one.words, yes ? Infinity : 180));
     one.told.tabIndex = yes ? 0 : -1; // a long text is read with the keyboard
+    mark(one.button, "aria-expanded", yes);
     if (one.open || yes) one.more.replaceChildren(...(yes ? more(row) : []));
     one.open = yes;
   }
