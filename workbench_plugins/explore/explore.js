@@ -36,10 +36,10 @@
   }
 
   // Only the answer to the last question is shown: an earlier one may come later.
-  async function ask() {
+  async function ask(isFix = false) {
     const mine = ++asked;
     said.textContent = said.className = "";
-    if (shown === "diagnose") close(); // it is about other settings
+    if (shown === "diagnose" && !isFix) close(); // it is about other settings
     try {
       const found = await post("/ask", state.settings);
       if (mine !== asked) return;
@@ -121,16 +121,20 @@
   }
 
   // Puts a question to the explorer, and a file if one is expected.
-  function put(settings) {
+  function put(settings, isFix = false) {
     state.settings = { ...state.settings, ...settings };
     heard.settings?.();
     window.scrollTo({ top: 0 });
-    ask();
+    ask(isFix);
   }
 
-  // A fix moves the settings of its side, or puts another system there.
+  // A fix moves the settings of its side, or puts another system there: each of them the settings that were diagnosed.
   function diagnose({ fixes }) {
-    const move = ({ side, moved, system }) => put(system ? { [side]: system } : { moved: { ...state.settings.moved, [side]: { ...state.settings.moved?.[side], ...moved } } });
+    const { left, right, moved: before } = state.settings;
+    function move({ side, moved, system }) {
+      const { [side]: own, ...other } = before;
+      put({ left, right, ...(system ? { [side]: system, moved: other } : { moved: { ...other, [side]: { ...own, ...moved } } }) }, true);
+    }
     const items = fixes.map((one) => h("li", {}, h("button", { onclick: () => move(one) }, one.name), " ", h("small", {}, one.price)));
     return items.length ? [h("h2", {}, "Fixes that are settings of this page: press one to try it here"), h("ol", { class: "ex-fixes" }, ...items)] : [];
   }
