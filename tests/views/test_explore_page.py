@@ -125,3 +125,18 @@ def test_what_is_pressed_keeps_the_keyboard_when_the_answer_comes(page: Page) ->
     system.focus()
     system.select_option(index=1)
     assert page.evaluate(held) == "system"
+
+
+def test_another_system_comes_without_what_was_moved_on_its_side(page: Page) -> None:
+    reset = side(page).get_by_role("button", name="as shipped")
+    side(page).get_by_text("more settings").click()
+    weight = side(page).get_by_label("fusion.keyword, as a number")
+    weight.fill("0.1")
+    weight.press("Enter")
+    becomes(lambda: reset.get_attribute("aria-disabled"), "false".__eq__)
+    names = side(page).locator(".wb-picker")
+    names.locator("summary").click()
+    names.get_by_role("searchbox").fill("bm-head")
+    names.get_by_role("searchbox").press("Enter")
+    names.locator("summary b").filter(has_text="bm-head").wait_for()
+    assert page.locator("#said").inner_text() == ""

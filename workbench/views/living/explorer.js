@@ -107,7 +107,7 @@ function explorer(data, model, el) {
   const twin = folded("table", () => table(rows()));
   const source = folded("copy as code", () => h("pre", { tabindex: 0 }, data.code));
   const sides = ["left", "right"].map((side, n) => {
-    const system = picker(side, data.groups, (name) => name !== state[side] && ask({ [side]: name }));
+    const system = picker(side, data.groups, (name) => name !== state[side] && ask({ [side]: name, moved: movedElsewhere(side) }));
     const flow = pipelinePicture();
     const list = answerList((row) => {
       if (!busy.hidden) return; // the list is still that of the last question
@@ -120,7 +120,7 @@ function explorer(data, model, el) {
       return [...stepLines(data.sides[n].pipeline, sides[n].answer, row, movedOn(side)), explain];
     });
     const floor = h("div", {});
-    const reset = h("button", { onclick: () => ask({ moved: Object.fromEntries(Object.entries(state.moved).filter(([one]) => one !== side)) }) }, "as shipped");
+    const reset = h("button", { onclick: () => ask({ moved: movedElsewhere(side) }) }, "as shipped");
     const more = h("details", { class: "wb-more" }, h("summary", {}, "more settings"), h("div", {}));
     const why = h("pre", { class: "wb-why-not", tabindex: 0, role: "group" });
     const reasons = h("details", { open: data.actions ? null : "" }, h("summary", {}, "why, or why not"), why);
@@ -130,6 +130,7 @@ function explorer(data, model, el) {
     return { side, system, flow, list, floor, marks, reset, more, why, reasons, root, key: "", moved: {}, answer: null };
   });
   const movedOn = (side) => state.moved?.[side] ?? {};
+  const movedElsewhere = (side) => Object.fromEntries(Object.entries(state.moved).filter(([one]) => one !== side));
 
   function action(label, content) {
     buttons.append(h("button", { onclick: () => model.send({ ...content(), settings: state }) }, label));
