@@ -140,3 +140,14 @@ def test_another_system_comes_without_what_was_moved_on_its_side(page: Page) -> 
     names.get_by_role("searchbox").press("Enter")
     names.locator("summary b").filter(has_text="bm-head").wait_for()
     assert page.locator("#said").inner_text() == ""
+
+
+def test_a_question_that_cannot_be_asked_stays_in_its_box(page: Page) -> None:
+    box = page.get_by_label("question", exact=True)
+    box.fill(" ")
+    box.press("Enter")
+    page.get_by_text("The lists still show the last valid question.").wait_for()
+    assert box.input_value() == " "
+    assert page.locator(".wb-flow li").first.get_attribute("title") == "rooibos tea"
+    ask(page, "where is the backup")
+    assert box.input_value() == "where is the backup"

@@ -241,12 +241,16 @@ function explorer(data, model, el) {
     const named = data.sides.flatMap(({ pipeline }) => [pipeline.system, "fate"]);
     return [["chunk", ...named], ...[...keys].map((key) => [names.get(key), ...found.flatMap((one, n) => cells(n, one.get(key)))])];
   }
+  let answered = null; // the number of the answer that is shown
   function take() {
     data = dataOf(model);
     Object.assign(state, settingsOf(model));
     for (const entry of data.sides) prepare(data, entry);
-    question.set(state.question);
-    target.set(state.target);
+    if (data.answer !== answered) { // what is refused stays in its box
+      answered = data.answer;
+      question.set(state.question);
+      target.set(state.target);
+    }
     root.removeAttribute("aria-busy");
     busy.hidden = true;
     keepingFocus(root, () => {
