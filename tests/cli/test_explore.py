@@ -212,7 +212,7 @@ def test_a_new_question_has_no_expected_file_until_the_reader_names_one(address:
         status.filter(has_text="openclaw-2026.2.13 returns ").wait_for()
         assert expected.input_value() == ""
         page.get_by_role("button", name="this file is the right answer").click()
-        page.get_by_text("There is no file '' in the index.").wait_for()
+        page.get_by_text("No file is chosen. Name the right one as the expected file.").wait_for()
         assert not (home / "explored.yaml").exists()
 
         expected.fill("kettle.md")

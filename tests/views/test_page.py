@@ -178,6 +178,9 @@ def test_a_file_that_is_not_indexed_is_no_right_answer(desk: Desk, tmp_path: Pat
     desk.explorer.settings = {"target": "memory/nowhere.md"}
     with pytest.raises(InputError, match=r"no file .* in the index"):
         desk.add_right_answer()
+    desk.explorer.settings = {"target": " "}
+    with pytest.raises(InputError, match=r"No file is chosen"):
+        desk.add_right_answer()
     assert not (tmp_path / "explored.yaml").exists()
 
 

@@ -71,6 +71,8 @@ class Desk:
         that is in no index.
         """
         question, file = self.explorer.traces[0].question, self.explorer.asked_for
+        if not file:
+            raise InputError("No file is chosen.", "Name the right one as the expected file.")
         if file not in self.explorer.files:
             raise InputError(f"There is no file {file!r} in the index.", "Choose one from the list.")
         self._add(Question(question=question, target=file))
