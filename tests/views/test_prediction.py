@@ -30,7 +30,7 @@ def test_the_truth_is_set_beside_the_guess(prediction: Prediction, guess: str, s
 
 
 def test_the_answer_stays_hidden_until_there_is_a_guess(prediction: Prediction) -> None:
-    assert "floor" not in prediction.reveal("floor")
+    assert prediction.reveal("floor") == "The answer appears above, below your guess, when you have made one."
     prediction.set_state({"guess": "fusion"})  # as a page does
     assert (prediction.guess, prediction.committed) == ("fusion", False)
     prediction.commit()

@@ -87,14 +87,14 @@ class Prediction(Widget):
     def reveal(self, truth: str) -> str:
         """Shows the correct answer and the guess in the widget, and returns the sentence.
 
-        Without a guess it returns a request to choose, and the widget shows the answer after the choice.
+        Without a guess it returns where the answer will appear: the widget shows it after the choice.
         """
         self.truth = truth
         if self.guess is not None:
             self.commit()
             return self._verdict(truth)
         if self.waits:
-            return "Choose an answer above first. The answer then appears below your guess."
+            return "The answer appears above, below your guess, when you have made one."
         return f"It is “{truth}”."
 
     @contextmanager
