@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,6 +36,14 @@ def page(tab: Page, sample: MemoryIndex, tmp_path: Path) -> Iterator[Page]:
         tab.goto(f"{address}/?token={mine.token}")
         yield tab
         tab.goto("about:blank")
+
+
+BROKEN = """all => all.filter((one) => {
+    const text = document.createRange();
+    text.selectNodeContents(one);
+    return new Set([...text.getClientRects()].map(({ top }) => Math.round(top))).size > 1;
+}).map((one) => one.textContent)"""
+"""The texts that take more than one line."""
 
 
 def side(page: Page, name: str = "left") -> Locator:
@@ -151,3 +160,28 @@ def test_a_question_that_cannot_be_asked_stays_in_its_box(page: Page) -> None:
     assert page.locator(".wb-flow li").first.get_attribute("title") == "rooibos tea"
     ask(page, "where is the backup")
     assert box.input_value() == "where is the backup"
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_a_table_breaks_no_number_and_no_name(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.locator("#explorer summary", has_text="table").last.click()
+    table = page.locator("#explorer table")
+    assert table.locator("thead th, .wb-number").evaluate_all(BROKEN) == []
+    assert table.locator(".wb-number").count() > 5
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_log_breaks_no_path_while_there_is_room(page: Page, tmp_path: Path) -> None:
+    page.set_viewport_size({"width": 1400, "height": 900})
+    question = "what is the protocol of falsification and how does it begin"
+    target = "memory/protocols/falsification-first.md"
+    (tmp_path / "log.jsonl").write_text(json.dumps({"question": question, "expected": target}))
+    page.get_by_role("button", name="Log of questions").click()
+    page.get_by_label("files of the log").set_input_files(tmp_path / "log.jsonl")
+    cell = page.locator(".ex-log td", has_text=target)
+    cell.wait_for()
+    assert cell.evaluate_all(BROKEN) == []
+    page.set_viewport_size({"width": 400, "height": 900})
+    parts = "one => one.innerHTML.split('<wbr>')"
+    assert cell.evaluate(parts) == ["memory/", "protocols/", "falsification-first.md"]

@@ -5,7 +5,7 @@
   const heard = [];
   const said = document.getElementById("said");
   const below = document.getElementById("below");
-  const { h } = workbenchView;
+  const { broken, h } = workbenchView;
   let asked = 0;
   let good = state.settings; // those of the last answer
   const [tabs, losses] = ["tabs", "losses"].map((name) => document.getElementById(name));
@@ -148,7 +148,7 @@
     }
     const said = h("p", {}, "Choose a log of real questions: JSONL with one question a line, such as ", h("code", {}, '{"question": "rooibos tea", "expected": "memory/tea.md"}'), ", or OpenClaw's transcripts (", h("code", {}, "~/.openclaw/agents/…/sessions/*.jsonl"), "). Nothing leaves this machine. ", input);
     const cell = (row) => h("button", { onclick: () => put({ question: row.question, target: row.expected }) }, row.question);
-    const body = rows.map((row) => h("tr", {}, h("th", { scope: "row" }, cell(row)), h("td", {}, row.said), h("td", {}, row.expected), h("td", {}, row.logged)));
+    const body = rows.map((row) => h("tr", {}, h("th", { scope: "row" }, cell(row)), h("td", {}, row.said), h("td", {}, ...broken(row.expected)), h("td", {}, row.logged)));
     const head = ["question", "here", "expected file", "in the log"].map((one) => h("th", { scope: "col" }, one));
     const found = rows.length ? [h("div", { class: "ex-rows", tabindex: 0, role: "region", "aria-label": "questions, worst first" }, h("table", { class: "ex-log" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...body)))] : [];
     return [h("h2", {}, "A log of questions"), said, ...[sentence ?? "", ...notes].filter(Boolean).map((one) => h("p", {}, one)), ...found];

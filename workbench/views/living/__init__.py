@@ -47,7 +47,7 @@ def style() -> str:
 def script() -> str:
     """The module as a script for a page that is opened from a file: `workbenchView.render`."""
     body = module().replace(
-        EXPORT, "globalThis.workbenchView = { render, still, place, held, h, keepingFocus };"
+        EXPORT, "globalThis.workbenchView = { render, still, place, held, h, broken, keepingFocus };"
     )
     return f"(() => {{\n{body}}})();\n"
 

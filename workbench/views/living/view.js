@@ -456,7 +456,8 @@ export function choice(label, options, value, change) {
 
 export function table(rows) {
   const [head, ...body] = rows;
-  const cells = (row, tag) => row.map((cell, place) => h(cell === "" ? "td" : place ? tag : "th", { scope: place ? (tag === "th" ? "col" : null) : tag === "th" ? "col" : "row" }, cell));
+  const number = (cell) => (/^[\d\s.,/%–=-]+$/.test(cell) ? "wb-number" : null);
+  const cells = (row, tag) => row.map((cell, place) => h(cell === "" ? "td" : place ? tag : "th", { scope: place ? (tag === "th" ? "col" : null) : tag === "th" ? "col" : "row", class: number(cell) }, cell));
   const made = h("table", {}, h("thead", {}, h("tr", {}, ...cells(head, "th"))), h("tbody", {}, ...body.map((row) => h("tr", {}, ...cells(row, "td")))));
   return h("div", { class: "wb-wide", tabindex: 0, role: "group", "aria-label": "table" }, made);
 }
