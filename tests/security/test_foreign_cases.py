@@ -69,11 +69,16 @@ def test_a_command_shows_no_secret_of_a_case(run: Run, case: Path, asked: tuple[
     assert shows_none(outcome.out + outcome.err)
 
 
-def test_a_page_about_a_case_shows_no_secret_of_it_and_says_so(run: Run, case: Path, tmp_path: Path) -> None:
+def test_a_page_about_a_case_shows_no_secret_of_it_and_says_so(
+    run: Run, case: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert run("case", "report", case, "--html", tmp_path / "page.html").code == 0
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert shows_none(page)
-    assert "secrets of the case stand here as …." in page
+    assert "In the case, “…” stands for " in page
+    assert page.count("…") > 3
+    monkeypatch.setattr("workbench_plugins.cases.report.LARGEST_INSIDE", 100)
+    assert "stands for" not in run("case", "report", case).out
 
 
 @pytest.mark.parametrize("kind", ["pytest", "vitest"])

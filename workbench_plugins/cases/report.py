@@ -76,8 +76,8 @@ def _told(run: CaseRun, matrix: Matrix | None) -> Iterator[tuple[str, Any]]:
         yield "text", " ".join(matrix.lines())
     case = case_text(run.case)
     yield "case", case
-    if secrets := len(secret_spans(case)):
-        yield "text", f"{counted(secrets, 'secret')} of the case stand here as {MASK}."
+    if len(case) <= LARGEST_INSIDE and (secrets := len(secret_spans(case))):  # a larger one is not shown
+        yield "text", f"In the case, “{MASK}” stands for {counted(secrets, 'secret')}."
 
 
 # Markdown
