@@ -356,6 +356,8 @@ def test_a_log_is_read_with_its_scores_and_says_what_it_left_out() -> None:
         Asked("rooibos tea", TEA, (0.4, 0.3)), Asked("zebra crossing", None, ()), Asked("bike hub"),
     ]  # fmt: skip
     assert notes == ["real.jsonl: left out 3 lines without a question that can be asked: 2, 6, 8."]
+    _, notes = read_log({"real.jsonl": '"bike hub"\nnot JSON'})
+    assert notes == ["real.jsonl: left out line 2: it has no question that can be asked."]
     with pytest.raises(InputError, match=r"No question in empty\.jsonl"):
         read_log({"empty.jsonl": "\n"})
 

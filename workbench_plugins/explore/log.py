@@ -67,10 +67,7 @@ def read_log(files: Mapping[str, str]) -> tuple[list[Asked], list[str]]:
         for one in asked:
             found.setdefault((one.question, one.expected), one)
         if broken:
-            lines = ", ".join(map(str, broken[:5])) + (" …" if len(broken) > 5 else "")
-            notes.append(
-                f"{name}: left out {len(broken)} lines without a question that can be asked: {lines}."
-            )
+            notes.append(f"{name}: {_left_out(broken)}")
     if not found:
         raise InputError(
             f"No question in {', '.join(files) or 'the log'}.",
@@ -79,6 +76,13 @@ def read_log(files: Mapping[str, str]) -> tuple[list[Asked], list[str]]:
     if len(found) > MOST:
         notes.append(f"Asked are the first {MOST:,} of {len(found):,} questions.")
     return list(found.values())[:MOST], notes
+
+
+def _left_out(numbers: Sequence[int]) -> str:
+    if len(numbers) == 1:
+        return f"left out line {numbers[0]}: it has no question that can be asked."
+    lines = ", ".join(map(str, numbers[:5])) + (" …" if len(numbers) > 5 else "")
+    return f"left out {len(numbers)} lines without a question that can be asked: {lines}."
 
 
 def _read(text: str) -> tuple[list[Asked], list[int]]:
