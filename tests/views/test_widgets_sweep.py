@@ -30,9 +30,10 @@ def test_a_chosen_setting_is_marked_and_compared_with_the_present_one(shown: Swe
     shown.set_state({"chosen": {"fusion.vector": "0", "floor.floor": "1"}})  # as the page does
     hits = int(shown.sweep.values[shown.setting_number].sum())
     assert shown.sentence.startswith(f"fusion.vector 0, floor.floor 1: {hits} of 6 hits")
+    assert "The pipeline as it is: " in shown.sentence
     assert "no significant difference (6 questions about" in shown.sentence
     assert shown.pipeline["floor"].floor == 1
-    assert [row[0] for row in shown.table.rows] == ["now", "best", "chosen"]
+    assert [row[0] for row in shown.table.rows] == ["as it is", "best", "chosen"]
     told = shown.data
     cells = told["figure"]["data"][0]
     assert (len(told["told"]), sum(map(len, cells["z"])), told["of"]) == (30, 30, {})

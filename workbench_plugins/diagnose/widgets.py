@@ -282,8 +282,8 @@ class SweepMap(Widget):
         silent = found.silent[[-1, number]].astype(float)
         sentences = [
             f"{chosen}: {_score(found, number)}, {_silence(found.silence(number))}.",
-            f"Now: {_score(found, -1)}, {_silence(found.silence(-1))}.",
-            f"Compared with now, {found.measure}: {verdict}.",
+            f"The pipeline as it is: {_score(found, -1)}, {_silence(found.silence(-1))}.",
+            f"Compared with it, {found.measure}: {verdict}.",
         ]
         if silent.size:
             sentences.append(f"Unanswerable questions: {paired_values(*silent)}.")
@@ -297,7 +297,7 @@ class SweepMap(Widget):
     @property
     def table(self) -> Table:
         found = self.sweep
-        rows = [("now", -1, found.now), ("best", best(found), found.settings[best(found)])]
+        rows = [("as it is", -1, found.now), ("best", best(found), found.settings[best(found)])]
         rows.append(("chosen", self.setting_number, found.settings[self.setting_number]))
         return Table(
             f"{found.pipeline.name}: {len(found.settings):,} settings",
