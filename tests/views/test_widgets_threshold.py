@@ -202,6 +202,8 @@ def test_its_code_asks_again_and_finds_the_same(
     again = names["evaluated"]
     assert isinstance(again, Evaluation)
     assert (again.overall, again.silent) == (lab.outcome.hits, lab.outcome.silent)
+    lab.min_score = 0.21400000000000008
+    assert "min_score=0.214)" in lab.code
 
 
 def test_a_widget_of_nothing_is_refused() -> None:

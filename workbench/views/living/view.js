@@ -590,7 +590,7 @@ function thresholdLab(data, model, el) {
   function code() {
     const settings = Object.entries(state.moved ?? {}).map(([name, value]) => `"${name}=${value}"`);
     const lines = settings.length ? ["from workbench.retrieval.settings import with_settings", "", entry().source, `pipeline = with_settings(pipeline, [${settings.join(", ")}])`] : ["", entry().source];
-    return ["import workbench as wb", ...lines, `pipeline = pipeline.asking(min_score=${state.min_score})`, "[evaluated] = wb.evaluate(questions, [pipeline], index)", "print(evaluated.overall, evaluated.silent)"].join("\n");
+    return ["import workbench as wb", ...lines, `pipeline = pipeline.asking(min_score=${Number(state.min_score.toPrecision(6))})`, "[evaluated] = wb.evaluate(questions, [pipeline], index)", "print(evaluated.overall, evaluated.silent)"].join("\n");
   }
   function ask(settings) {
     if (waiting) return; // what moved meanwhile is asked when the answer is there

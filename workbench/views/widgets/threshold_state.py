@@ -202,7 +202,7 @@ class ThresholdState(State):
                 "",
                 *pipeline_code(self._by_system[self.system].pipeline),
                 *([f"pipeline = with_settings(pipeline, {moved!r})"] if moved else []),
-                f"pipeline = pipeline.asking(min_score={self.min_score!r})",
+                f"pipeline = pipeline.asking(min_score={self.min_score:.6g})",
                 "[evaluated] = wb.evaluate(questions, [pipeline], index)",
                 "print(evaluated.overall, evaluated.silent)",
             ]
