@@ -85,7 +85,8 @@ function marked(text, words, size = 180) {
     const space = text.indexOf(" ", place);
     return space >= 0 && space < place + 30 ? space : place;
   };
-  const found = words.length ? new RegExp(`(${words.map((word) => (UNSPACED.test(word) ? "" : "(?<![\\p{L}\\p{N}])") + word).join("|")})`, "giu") : /(?!)/;
+  const whole = (word) => (UNSPACED.test(word) ? word : `(?<![\\p{L}\\p{N}])${word}(?![\\p{L}\\p{N}])`);
+  const found = words.length ? new RegExp(`(${words.map(whole).join("|")})`, "giu") : /(?!)/;
   const first = text.search(found);
   const start = first > size / 2 ? spaced(first - Math.ceil(size / 3)) : 0;
   const end = start + size < text.length ? spaced(start + size) : text.length;
