@@ -185,3 +185,20 @@ def test_a_log_breaks_no_path_while_there_is_room(page: Page, tmp_path: Path) ->
     page.set_viewport_size({"width": 400, "height": 900})
     parts = "one => one.innerHTML.split('<wbr>')"
     assert cell.evaluate(parts) == ["memory/", "protocols/", "falsification-first.md"]
+
+
+def test_only_whole_words_of_the_question_are_marked(page: Page) -> None:
+    ask(page, "tea and protocol")
+    marks = page.locator(".wb-list mark")
+    assert {one.lower() for one in marks.all_inner_texts()} <= {"tea", "protocol"}
+    letters = """all => all.some((one) => [one.previousSibling?.data.at(-1), one.nextSibling?.data.at(0)]
+        .some((beside) => /\\p{L}/u.test(beside ?? "")))"""
+    assert marks.count() > 0
+    assert not marks.evaluate_all(letters)
+
+
+def test_a_list_without_an_axis_names_the_score_alone(page: Page) -> None:
+    page.set_viewport_size({"width": 400, "height": 900})
+    assert side(page).locator(".wb-axis").inner_text() == "score"
+    page.set_viewport_size(SIZE)  # type: ignore[arg-type]
+    assert side(page).locator(".wb-axis").inner_text() == "score, from 0 to 1; the line is the floor, 0.35"

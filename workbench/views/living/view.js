@@ -253,8 +253,8 @@ function pipelinePicture() {
 // The list: what is returned first, then what was dropped, in grey, with the line that says why.
 // A candidate that is selected shows its whole text, and what `more` says of it.
 function answerList(select, more) {
-  const [range, floorAt] = [h("span", {}), h("span", {})];
-  const head = h("div", { class: "wb-axis", "aria-hidden": "true" }, range, floorAt);
+  const [measure, range] = [h("span", {}), h("span", {})];
+  const head = h("div", { class: "wb-axis", "aria-hidden": "true" }, measure, range);
   const list = h("ol", { class: "wb-list", "aria-label": "candidates, best first" });
   const root = h("div", { class: "wb-answer" }, head, list);
   let [shown, target, fates] = [null, null, ""];
@@ -329,9 +329,8 @@ function answerList(select, more) {
       if (listed.length < rows.length) order.push(h("li", { class: "wb-empty" }, `… and ${rows.length - listed.length} more`));
       if (order.length !== list.children.length || order.some((one, n) => list.children[n] !== one)) list.replaceChildren(...order);
       if (last !== trace && fates !== before) list.scrollTop = 0; // another answer is read from its top
-      const axis = state.by.replaceAll("_", " ");
-      put(range, `${axis}, from ${short(low)} to ${short(high)}`);
-      put(floorAt, line === null ? "" : `; the line is the floor, ${short(line)}`);
+      put(measure, state.by.replaceAll("_", " "));
+      put(range, `, from ${short(low)} to ${short(high)}${line === null ? "" : `; the line is the floor, ${short(line)}`}`);
       if (!order.length) list.replaceChildren(h("li", { class: "wb-empty" }, "No leg brought a candidate."));
     },
   };
