@@ -297,13 +297,16 @@ def bars(numbers: Mapping[str, float | Interval], unit: str, reference: float | 
         y=list(range(len(found))),
         orientation="h",
         marker_color=[VERMILION if (value or 0) < 0 else BLUE for value in values],
-        error_x={
-            "type": "data", "color": INK, "thickness": 1.5, "visible": any(map(any, whiskers)),
-            "array": [above for above, _ in whiskers], "arrayminus": [below for _, below in whiskers],
-        },
         hovertext=[f"{text(name)}: {one}" for name, one in zip(found, shown, strict=True)],
         hoverinfo="text",
-    )  # fmt: skip
+    )
+    ends = {"array": [above for above, _ in whiskers], "arrayminus": [below for _, below in whiskers]}
+    # Ink alone is not seen on a bar, and white alone is not seen beside it on a light page.
+    for colour, thickness in (("white", 4.5), (INK, 1.5)) if any(map(any, whiskers)) else ():
+        figure.add_scatter(
+            x=values, y=list(range(len(found))), mode="markers", marker_opacity=0, hoverinfo="skip",
+            error_x={"type": "data", "color": colour, "thickness": thickness, **ends},
+        )  # fmt: skip
     if all(float(one or 0).is_integer() and abs(one or 0) <= FEW for one in values):
         figure.update_xaxes(dtick=1)
     if (at := _limit(reference)) is not None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import plotly.io as pio
 import pytest
+from coloraide import Color
 
 from tests.browser import needs_chromium
 from workbench import figures
@@ -26,7 +27,11 @@ def test_a_bar_is_as_long_as_its_number_and_an_interval_lies_around_its_end() ->
     shown = plots.bars({"one": 2, SCRIPT: (4, 3, 6), "less": -1.0}, "hits")
     (drawn,) = (trace for trace in shown.data if trace.type == "bar")
     assert list(drawn.x) == [2, 4, -1]
-    assert [low[1] for low in (drawn.error_x.array, drawn.error_x.arrayminus)] == [2, 1]
+    around = [one.error_x for one in shown.data if one.error_x.array]
+    assert [(one.array[1], one.arrayminus[1]) for one in around] == [(2, 1), (2, 1)]
+    assert Color(around[0].color).contrast(drawn.marker.color[1], method="wcag21") > 3
+    assert Color(around[1].color).contrast("white", method="wcag21") > 3
+    assert not any(one.error_x.array for one in plots.bars({"one": 2}, "hits").data)
     assert shown.words == f"hits: one 2, {SCRIPT} 4.0 (3.0 to 6.0), less -1"
     assert repr(shown) == shown.words
 
