@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from workbench.errors import InputError
+from workbench.figures import INK
 from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import Question, QuestionSet
 from workbench.memory.index import MemoryIndex
@@ -201,3 +202,8 @@ def test_a_map_without_two_axes_is_refused(axes: Any, toy: MemoryIndex) -> None:
 def test_an_explanation_needs_the_path_of_a_file(toy: MemoryIndex) -> None:
     with pytest.raises(InputError, match="None is not the path of a file"):
         explain(search("rooibos", SHIPPED, toy), toy, None)  # type: ignore[arg-type]
+
+
+def test_a_widget_brings_the_look_of_figures_to_the_page_of_a_notebook() -> None:
+    grey = "rgb({}, {}, {})".format(*bytes.fromhex(INK.removeprefix("#")))
+    assert f'text[style*="fill: {grey}"]' in Prediction("Which leg?", ["one", "both"])._css

@@ -16,7 +16,7 @@ from workbench.errors import WorkbenchError
 from workbench.tables import NO_FORMULAS
 from workbench.views.living import loader, module, style
 from workbench.views.living.state import State, setting_names
-from workbench.views.plotlyjs import packed
+from workbench.views.plotlyjs import figures_style, packed
 
 ALIVE = "This is a saved widget. To move it, trust the notebook (File, Trust Notebook), or run its cells."
 
@@ -38,7 +38,7 @@ def carrier() -> Carrier:
 class Widget(State, ipywidgets.ValueWidget, anywidget.AnyWidget):  # type: ignore[misc]
     """A state on a notebook's page. It stands in an `HBox`; its settings can be linked and observed."""
 
-    _esm, _css = loader(), style()
+    _esm, _css = loader(), style() + figures_style()
     closed = (*State.closed, "carrier")
     carrier = traitlets.Instance(Carrier).tag(sync=True, **ipywidgets.widget_serialization)
     description = traitlets.Unicode(help="The name that `interact` gives a widget.")
