@@ -322,3 +322,16 @@ def test_the_text_beside_a_mark_has_short_lines_and_fits_into_the_figure(
     assert inner
     assert box["x"] <= inner["x"]
     assert inner["x"] + inner["width"] <= box["x"] + box["width"]
+
+
+def test_the_figure_of_a_stated_probability_has_the_axis_of_the_distribution(
+    page: Page, sample: MemoryIndex, questions: QuestionSet, tmp_path: Path
+) -> None:
+    opened(page, ThresholdLab(evaluate(questions, [SYSTEMS["recommended"]], sample), link=False), tmp_path)
+    page.locator(".wb-reliability .main-svg").first.wait_for()
+    ends = """all => all.slice(0, 2).map((one) => {
+        const { _offset, _length, range, title } = one._fullLayout.xaxis;
+        return [one.getBoundingClientRect().left + _offset, _length, range, title.text];
+    })"""
+    distribution, diagram = page.locator(".wb-figure").evaluate_all(ends)
+    assert distribution == diagram

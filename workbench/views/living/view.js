@@ -1,7 +1,7 @@
 // The living view: an answer as a list with dots beside it, the pipeline that made it, and what a floor lets
 // pass. Everything that a setting changes is computed here, by pipeline.js; only new facts are asked of Python.
 import { asks, fixed, general, parameters, returned, run, said } from "./pipeline.js";
-import { DISTRIBUTIONS, comparedBy, figure, numberBox, thresholdPlot, thresholdsOf, unpacked, upright } from "./plot.js";
+import { DISTRIBUTIONS, EDGES, comparedBy, figure, numberBox, thresholdPlot, thresholdsOf, unpacked, upright } from "./plot.js";
 
 const VERSION = 3;
 const LISTED = 100; // so many candidates are in a list; the right file and the selected one always
@@ -371,12 +371,15 @@ function reliability(model) {
   const root = h("figure", { class: "wb-reliability" }, drawing.root, told);
   return {
     root,
-    show(diagram, floor) {
+    show({ diagram, span, axis }, floor) {
       root.hidden = !diagram;
       if (!diagram) return;
       const { data, layout } = diagram.figure;
-      drawing.show(data, { ...layout, height: 250, shapes: [upright(floor)] });
-      put(told, `The share that is answerable, by what is stated; true statements are on the diagonal. ${diagram.sentence}`);
+      // On the axis of the distribution above, so that the two lines at the floor are one.
+      const xaxis = { ...layout.xaxis, title: { text: axis, standoff: 6 }, range: span, automargin: false };
+      const yaxis = { ...layout.yaxis, title: { text: "share answerable", standoff: 4 }, automargin: false };
+      drawing.show(data, { ...layout, xaxis, yaxis, margin: EDGES, height: 250, shapes: [upright(floor)] });
+      put(told, `The share that is answerable, by what is stated; true statements are on the diagonal, and the line is the floor. ${diagram.sentence}`);
     },
   };
 }
@@ -573,7 +576,7 @@ function thresholdLab(data, model, el) {
     flow.show(now, question, trace, answer);
     list.show(data, now, question, trace, answer, now.floor.startsWith(`${now.cut}.`) ? floor : NaN, trace.ids.indexOf(state.chunk), now.span);
     distributions(now, settings);
-    diagram.show(now.diagram, floor);
+    diagram.show(now, floor);
     trade.show(JSON.stringify([state.system, state.moved]), now.span, floor, found.outcome, (value) => answers(data, now, { ...settings, [now.floor]: value }).outcome);
     for (const one of [twin, source]) one.refresh();
   }
