@@ -916,27 +916,39 @@ def memory_map(
     figure = _figure(
         f"{len(points)} chunks on a plane. Nearest to the question: {nearest}", 520, showlegend=True
     )
-    groups = {
-        "chunks": ([number for number in range(len(points)) if number not in near], GREY, 6, 0.5),
-        "nearest to the question": (list(near), BLUE, 11, 1.0),
-    }
-    for name, (numbers, colour, size, opacity) in groups.items():
-        figure.add_scatter(
-            x=[points[number][0] for number in numbers],
-            y=[points[number][1] for number in numbers],
-            mode="markers+text" if colour == BLUE else "markers",
-            name=name,
-            text=[str(rank) for rank in range(1, len(numbers) + 1)] if colour == BLUE else None,
-            textposition="top center",
-            marker={"color": colour, "size": size, "opacity": opacity},
-            hovertext=[text(names[number]) for number in numbers],
-            hoverinfo="text",
-        )
+    others = [number for number in range(len(points)) if number not in near]
+    places = np.array([*points, question])
+    sides = _sides([points[number] for number in near], question, float(np.ptp(places, axis=0).max()))
+    figure.add_scatter(
+        x=[points[number][0] for number in others], y=[points[number][1] for number in others],
+        mode="markers", name="chunks", marker={"color": GREY, "size": 6, "opacity": 0.5},
+        hovertext=[text(names[number]) for number in others], hoverinfo="text",
+    )  # fmt: skip
     figure.add_scatter(
         x=[question[0]], y=[question[1]], mode="markers", name="question", hovertext="the question",
         hoverinfo="text", marker={"color": VERMILION, "size": 15, "symbol": "diamond"},
+    )  # fmt: skip
+    figure.add_scatter(
+        x=[points[number][0] for number in near], y=[points[number][1] for number in near],
+        mode="markers+text", name="nearest to the question", marker={"color": BLUE, "size": 11},
+        text=[str(rank) for rank in range(1, len(near) + 1)], textposition=sides,
+        hovertext=[text(names[number]) for number in near], hoverinfo="text",
     )  # fmt: skip
     figure.update_layout(
         xaxis_title_text=title(axes[0]), yaxis={"title_text": title(axes[1]), "scaleanchor": "x"}
     )
     return figure
+
+
+_SIDES = {"top center": (0, 1), "middle right": (1, 0), "bottom center": (0, -1), "middle left": (-1, 0)}
+
+
+def _sides(points: Points, question: tuple[float, float], span: float) -> list[str]:
+    """For each point the side on which its rank is farthest from all points and from the ranks before it."""
+    taken, sides, away = [*points, question], list[str](), 0.04 * span
+    for x, y in points:
+        places = {side: (x + away * right, y + away * up) for side, (right, up) in _SIDES.items()}
+        free = {side: min(math.dist(place, other) for other in taken) for side, place in places.items()}
+        sides.append(max(free, key=lambda side: round(free[side], 9)))
+        taken.append(places[sides[-1]])
+    return sides

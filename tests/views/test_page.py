@@ -392,7 +392,8 @@ def test_the_map_shows_the_main_plane_and_names_neighbours_by_cosine(sample: Mem
     _, vectors = sample.vectors()
     near = sample.vector(sample.embed("rooibos tea"), 8)
     assert [one["name"] for one in found["near"]] == [one.location for one in sample.chunks(near.rows)]
-    chunks, neighbours, question = found["figure"]["data"]
+    chunks, question, neighbours = found["figure"]["data"]
+    assert len(set(neighbours["textposition"])) > 1  # ranks of points that lie close
     assert neighbours["hovertext"] == [one["name"] for one in found["near"]]
     assert len(chunks["x"]) + len(neighbours["x"]) == sample.size
     assert question["name"] == "question"
