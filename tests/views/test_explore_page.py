@@ -1,4 +1,4 @@
-"""The page of `workbench explore` in a browser: lists, floors, systems, fixes and messages as a reader meets them."""
+"""The page of `workbench explore` in a browser: lists, floors, systems, fixes and messages."""
 
 from __future__ import annotations
 

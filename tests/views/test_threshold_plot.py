@@ -144,9 +144,10 @@ def test_each_kind_of_distribution_names_files_and_counts(
     assert [len(x) <= 300 and len(x) == len(text) for x, text in traces] == [True] * 3
     assert sum(len(x) for x, _ in traces) <= 303
     words = "".join(text for _, some in traces for text in some)
-    assert ("of 1090 pass, 100 drawn" in page.locator(".wb-legend").first.inner_text()) == (kind == "strip")
-    assert (page.locator(".wb-figure").first.locator(".ytick text").count() == 0) == (kind == "strip")
-    assert (page.locator(".wb-figure").first.locator(".yaxislayer-above path").count() == 0) == (kind == "strip")
+    is_strip, drawing = kind == "strip", page.locator(".wb-figure").first
+    assert ("of 1090 pass, 100 drawn" in page.locator(".wb-legend").first.inner_text()) == is_strip
+    assert (drawing.locator(".ytick text").count() == 0) == is_strip
+    assert (drawing.locator(".yaxislayer-above path").count() == 0) == is_strip
     assert ("of 283" in words) if kind == "share that passes" else ("memory/" in words and "“" in words)
 
 
