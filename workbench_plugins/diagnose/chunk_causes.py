@@ -10,11 +10,11 @@ from dataclasses import replace
 from workbench.measure.reruns import Reruns
 from workbench.memory.embedding.local import has_runs
 from workbench.records import Chunk
-from workbench.retrieval.query import unicode_words
-from workbench.stop_words import content_words
 from workbench_plugins.diagnose.asked import lower_words, short
 from workbench_plugins.diagnose.causes import Cause
+from workbench_plugins.diagnose.content_words import content_of
 from workbench_plugins.diagnose.kinds import KINDS, of_kind
+from workbench_plugins.diagnose.languages import likely_language
 from workbench_plugins.diagnose.parameters import Aim, Goal
 from workbench_plugins.diagnose.vector_causes import (
     asks_vectors,
@@ -83,9 +83,10 @@ def _pieces(question: str, chunks: Mapping[int, Chunk]) -> list[Piece]:
     """
     some = {row: _sentences(HEADING.sub("", one.text)) for row, one in chunks.items()}
     pieces = [(row, one) for row, found in some.items() if len(found) > 1 for one in found]
-    words = {one.lower() for one in content_words(unicode_words(question))}
+    words = {one.lower() for one in content_of(question)}
     asked = [piece for piece in pieces if words & {*lower_words([piece[1]])}]
-    pieces = asked or pieces  # where some have words of the question, the others do not answer it
+    if asked or likely_language([question]) not in ("", "English"):
+        pieces = asked  # the others do not answer it, and few models tell so in other languages
     counts = Counter(word for _, one in pieces for word in {*lower_words([one])})
 
     def likely(piece: Piece) -> tuple[int, int]:

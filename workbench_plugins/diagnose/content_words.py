@@ -33,6 +33,14 @@ def content_words(asked: Asked) -> list[str]:
     return [one for one in replaceable(asked.question) if one.lower() not in functions]
 
 
+def content_of(question: str) -> list[str]:
+    """The words of a question without function words of English and of its own language."""
+    language, _ = language_of([question])
+    functions = STOP_WORDS | LANGUAGES.get(language, frozenset())
+    words = unicode_words(question)
+    return [one for one in words if one.lower() not in functions] or words
+
+
 def lacks_most_words(asked: Asked) -> bool:
     """Whether the wanted file has half of the words of content at most: some are alike in two languages."""
     words = content_words(asked)

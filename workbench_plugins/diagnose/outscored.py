@@ -14,9 +14,11 @@ from workbench.records import KEPT, Trace, first_of
 from workbench.retrieval.columns import Columns
 from workbench.retrieval.explain import column_name
 from workbench.retrieval.fusion import WeightedSum
+from workbench.stop_words import STOP_WORDS
 from workbench_plugins.diagnose.asked import Asked, lower_words
 from workbench_plugins.diagnose.causes import Cause
-from workbench_plugins.diagnose.content_words import content_words
+from workbench_plugins.diagnose.content_words import SHORTEST, content_words
+from workbench_plugins.diagnose.languages import FUNCTION_WORDS
 from workbench_plugins.diagnose.parameters import Aim, Goal
 from workbench_plugins.diagnose.repairs import SCORE, fitted_slots
 from workbench_plugins.diagnose.short_forms import NUMBERS_IN_WORDS
@@ -53,7 +55,7 @@ def higher(runs: Reruns, goal: Goal, asked: Asked | None = None) -> list[Cause]:
     """The cause that another file is before the wanted one, by the numbers that order the answer.
 
     Words of the question that it has and the wanted one lacks are named. If the question works without them,
-    that is the repair.
+    that is the repair; or else a word of the wanted file with which the question works.
     """
     trace = runs.base
     writer = next((one.slot for one in runs.pipeline.stages if trace.ranked_by in one.writes()), "")
@@ -67,22 +69,48 @@ def higher(runs: Reruns, goal: Goal, asked: Asked | None = None) -> list[Cause]:
     before = trace.chunks[first].path
     says = f"{before} {name} {one:.4g}, and this file {other:.4g}"
     difference = f"the whole difference is {one - other:.3g}"
-    words = _only_in(before, asked) if asked else []
-    if asked is None or not words:
+    if asked is None:
         return [Cause((writer,), says, REPAIR, difference, verified=False)]
+    chunks = asked.index.chunks(asked.index.rows_of(before))
+    theirs = Counter(lower_words([before, *(one.text for one in chunks)]))
+    words = _only_in(theirs, asked)
     quoted = ", ".join(f"“{word}”" for word in words)
-    says = f"{says}; that file has {quoted}, and this one does not"
-    rest = _without(words, asked.question)
-    if not asked.first_that_works(iter([rest])):
-        return [Cause((writer,), says, REPAIR, difference, verified=False)]
-    works = f"without {quoted} the answer is as wanted; {difference}"
-    return [Cause((writer,), says, asked.instead(rest), works, verified=True)]
+    says = f"{says}; that file has {quoted}, and this one does not" if words else says
+    rest = asked.first_that_works(iter([_without(words, asked.question)])) if words else ""
+    if rest:
+        works = f"without {quoted} the answer is as wanted; {difference}"
+        return [Cause((writer,), says, asked.instead(rest), works, verified=True)]
+    telling = _telling(theirs, asked)
+    more = asked.first_that_works(f"{asked.question} {word}" for word in telling)
+    if more:
+        works = f"with this word of the file the answer is as wanted; {difference}"
+        return [Cause((writer,), says, asked.instead(more), works, verified=True)]
+    return [Cause((writer,), says, REPAIR, difference, verified=False)]
 
 
-def _only_in(path: str, asked: Asked) -> list[str]:
-    """The question's words of content that a file has, and the wanted one lacks; none if it lacks all."""
-    chunks = asked.index.chunks(asked.index.rows_of(path))
-    theirs = Counter(lower_words([path, *(one.text for one in chunks)]))
+MOST_TELLING = 8
+"""So many words of the wanted file are tried, each added to the question."""
+
+
+def _telling(theirs: Counter[str], asked: Asked) -> list[str]:
+    """Words of the wanted file that neither the question nor the first file has.
+
+    Those of the file's name come first, then those that the fewest other notes have.
+    """
+    known = {*theirs, *lower_words([asked.question]), *FUNCTION_WORDS, *STOP_WORDS}
+    name = {*lower_words([asked.wanted])}
+    words = [one for one in asked.own if one.isalpha() and len(one) >= SHORTEST and one not in known]
+    every = asked.vocabulary or asked.own
+    return sorted(
+        words, key=lambda one: (one not in name, -asked.own[one] / every[one], -asked.own[one], one)
+    )[:MOST_TELLING]
+
+
+def _only_in(theirs: Counter[str], asked: Asked) -> list[str]:
+    """The question's words of content that a file with these words has, and the wanted one lacks.
+
+    None if it lacks all.
+    """
     words = [one.lower() for one in content_words(asked)]
     lacking = [one for one in words if not is_near(one, asked.own)]
     telling = [one for one in lacking if one in theirs and one not in NUMBERS_IN_WORDS]

@@ -223,9 +223,7 @@ def _needed(others: dict[str, str], asked: Asked) -> dict[str, str]:
 def _is_a_word(word: str, asked: Asked) -> bool:
     """Whether the local model has a word in one piece: a misspelt one comes apart into several."""
     embedder = getattr(innermost(asked.index), "embedder", None)
-    if not isinstance(embedder, LocalEmbedder) or word in NUMBERS_IN_WORDS:
-        return False
-    return len(embedder.offsets([word])[0]) == 1
+    return isinstance(embedder, LocalEmbedder) and word not in NUMBERS_IN_WORDS and embedder.knows(word)
 
 
 def _misspelt_for(word: str, known: Counter[str]) -> list[str]:

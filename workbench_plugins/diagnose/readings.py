@@ -112,8 +112,8 @@ def _latin(text: str) -> str:
 
 
 def _parted(text: str) -> str:
-    """Names of many words in their words: `bilgePump` and `bilge_pump`."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[^\W_])_(?=[^\W_])", " ", text)
+    """Names of many words in their words: `bilgePump` and `bilge_pump`, but not `iOS`."""
+    return re.sub(r"(?<=[a-z]{2})(?=[A-Z])|(?<=[^\W_])_(?=[^\W_])", " ", text)
 
 
 ACCENTS = {"´": "\u0301", "¨": "\u0308", "ˆ": "\u0302", "˜": "\u0303", "¸": "\u0327", "˚": "\u030a"}

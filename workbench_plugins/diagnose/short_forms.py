@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations_with_replacement
 
 from workbench.memory.data_files import load_data
+from workbench.retrieval.dates import dates_in
 from workbench.retrieval.query import unicode_words
 from workbench.stop_words import STOP_WORDS
 from workbench_plugins.diagnose.asked import Asked, lower_words
 from workbench_plugins.diagnose.causes import Cause
-from workbench_plugins.diagnose.question_dates import dates_in
 
 NUMBERS = {str(number): word for number, word in enumerate(load_data(__file__, "numbers.toml")["words"])}
 NUMBERS_IN_WORDS = {**NUMBERS, **{word: number for number, word in NUMBERS.items()}}

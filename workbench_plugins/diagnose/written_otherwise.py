@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from itertools import chain, product
 
 from workbench.memory.data_files import load_data
+from workbench.retrieval.dates import dates_in
 from workbench.retrieval.query import unicode_words
 from workbench_plugins.diagnose.asked import Asked, short
 from workbench_plugins.diagnose.causes import Cause
-from workbench_plugins.diagnose.question_dates import dates_in
 from workbench_plugins.diagnose.short_forms import NUMBERS_IN_WORDS
 
 UNITS = {

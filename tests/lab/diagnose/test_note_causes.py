@@ -184,6 +184,12 @@ def test_an_empty_note_is_named(tmp_path: Path) -> None:
     assert "the file has no text" in diagnosed(tmp_path, "").headline
 
 
+def test_a_name_that_begins_with_one_small_letter_is_one_word(tmp_path: Path) -> None:
+    with world.build(tmp_path, OTHERS) as index:
+        asked = Asked("iOS app", PIPELINE, index, lambda trace: "i OS" in trace.question, deep=True)
+        assert not [one for one in question_causes(asked) if "one name" in one.description]
+
+
 @pytest.mark.parametrize(
     ("question", "other", "words"),
     [

