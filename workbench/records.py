@@ -508,9 +508,10 @@ class Trace(Tabular):
     numbers of a column mean, and `names` what a person reads in place of a column's own name. `dropped` holds
     the index of the stage that dropped the row, or KEPT, and `cutoffs` what each cut-off stage compared, by
     the index of the stage. `order` lists rows best first, ranked by the column `ranked_by`. `moments` holds
-    the state after each stage that ran. `layout` is the layout of the index that was searched, and `caution`
-    says if it is not made as the system's release makes one, and `unknown_ids` if another engine answered and
-    none of its ids names a file of the index.
+    the state after each stage that ran. `read_as` is the question with misspelt words corrected, and empty
+    where the stages read the question itself. `layout` is the layout of the index that was searched, and
+    `caution` says if it is not made as the system's release makes one, and `unknown_ids` if another engine
+    answered and none of its ids names a file of the index.
     """
 
     question: str
@@ -533,6 +534,7 @@ class Trace(Tabular):
     names: Mapping[str, str] = field(default_factory=dict)
     caution: MadeOtherwise | None = None
     unknown_ids: str = ""
+    read_as: str = ""
 
     def __repr__(self) -> str:
         """One line; `workbench.show` prints all, and a notebook shows all."""
@@ -548,6 +550,11 @@ class Trace(Tabular):
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__, **changed)
         return other
+
+    @property
+    def text(self) -> str:
+        """The question as the stages read it."""
+        return self.read_as or self.question
 
     @property
     def scores(self) -> Floats:
@@ -637,7 +644,7 @@ class Trace(Tabular):
 
     def _result_parts(self, rank: int, found: Candidate) -> list[Part]:
         """A result: its rank, its score, where it is, below which heading, and two lines of its text."""
-        above, text = excerpt(found.chunk.body, self.question, indent=4)
+        above, text = excerpt(found.chunk.body, self.text, indent=4)
         head = f"{rank:>2}  {found.score:.3f}  {found.chunk.location}"
         marks = [(head.index(found.chunk.location), len(head))]
         return [Excerpt(f"{head}  {above}".rstrip(), marks, lines=1, whole=len(head)), text]
@@ -810,7 +817,7 @@ class Trace(Tabular):
     def as_json(self) -> dict[str, Any]:
         """The question, the hits of each leg, the results, and why others were dropped."""
         return {
-            "question": self.question, "system": self.system, "match": self.match,
+            "question": self.question, "read_as": self.text, "system": self.system, "match": self.match,
             "indexed_otherwise": self.indexed_otherwise,
             "legs": {
                 leg.name: {"asked": leg.asked, "depth": leg.depth, "brought": int(leg.hits.rows.size)}

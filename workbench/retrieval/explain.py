@@ -174,6 +174,7 @@ class Explanation(Shown):
             *self.trace.cautions,
             Block(self.headline, style="bold"),
             hanging(one_line(about)),
+            *(hanging(one_line(note)) for note in self.trace.notes),
         ]
         if not self.verdicts:
             return [*parts, *(hanging(one_line(line)) for line in self._absent_lines)]

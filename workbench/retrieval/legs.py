@@ -12,7 +12,7 @@ import numpy as np
 from workbench.contracts import Context, Index
 from workbench.errors import InputError
 from workbench.memory.store.postings import K1, B
-from workbench.records import KEPT, Floats, Hits, Leg, Query, Rows, Trace
+from workbench.records import KEPT, Floats, Hits, Leg, Query, Rows, Trace, Vector
 from workbench.retrieval.columns import PlainStage
 from workbench.safe_text import counted
 
@@ -259,7 +259,7 @@ class VectorLeg(LegStage, slot="vector_leg", name="vector", number="cosine dista
 
     def run(self, trace: Trace, context: Context) -> Trace:
         depth = self.depth.of(context.limit)
-        query = context.vector()
+        query = question_vector(trace, context)
         if not query.any():
             note = "The question's vector is all zeros, so the vector leg was not asked."
             skipped = replace(trace, notes=(*trace.notes, note))
@@ -273,7 +273,7 @@ class VectorLeg(LegStage, slot="vector_leg", name="vector", number="cosine dista
     def every(self, trace: Trace, context: Context) -> Hits | None:
         if not trace.legs[self.name].asked:
             return None
-        return context.index.vector(context.vector(), context.index.size)
+        return context.index.vector(question_vector(trace, context), context.index.size)
 
 
 @dataclass(frozen=True)
@@ -322,6 +322,11 @@ def aligned(hits: Hits, rows: Rows) -> tuple[Floats, Floats]:
     where = sorter[np.searchsorted(rows, hits.rows, sorter=sorter)]
     raw[where], rank[where] = hits.raw, np.arange(1, hits.rows.size + 1)
     return raw, rank
+
+
+def question_vector(trace: Trace, context: Context) -> Vector:
+    """The unit vector of the question as the stages read it."""
+    return context.index.embed(trace.read_as) if trace.read_as else context.vector()
 
 
 def no_hits() -> Hits:

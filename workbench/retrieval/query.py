@@ -88,7 +88,7 @@ class JoinedWords(PlainStage, slot="query"):
         return words_query(self.words(question), self.join)
 
     def run(self, trace: Trace, context: Context) -> Trace:
-        return with_query(trace, context, self.query(trace.question))
+        return with_query(trace, context, self.query(trace.text))
 
 
 @dataclass(frozen=True)

@@ -160,7 +160,7 @@ class Contract:
         room = self.most_tokens - tokens({**answer, "results": [], "more": len(rows)})
         share = max(LEAST_SNIPPET, (room - tokens(rows)) // len(rows))
         for row, one in zip(rows, found.rows, strict=True):
-            _, part = excerpt(one.chunk.body, found.trace.question)
+            _, part = excerpt(one.chunk.body, found.trace.text)
             row["snippet"] = quoted_lines(beginning(part.text, share - len("> …")))
         count = rows_that_fit(rows, room)
         more = {"more": found.first + count} if count < len(rows) else {}

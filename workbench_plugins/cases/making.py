@@ -23,7 +23,7 @@ from workbench.memory.store.contract import IndexStore
 from workbench.records import Chunk, Rows, Trace, Vector
 from workbench.registry import has_feature
 from workbench.retrieval.index_adapters import innermost
-from workbench.retrieval.pipeline import Pipeline, Source
+from workbench.retrieval.pipeline import Pipeline, Source, search
 from workbench.safe_text import counted
 from workbench.systems.catalogue import INDEXINGS
 from workbench_plugins.cases import SUFFIX
@@ -68,7 +68,8 @@ def case_of(
     """A case of one question: its memory is that of `index`, and its observation is made by running the case.
 
     `expected` is the file that should be found, or another expectation of the answer. With the vectors
-    inside, the case runs without the model.
+    inside, the case runs without the model. Where the pipeline corrects misspelt words, the case asks the
+    corrected question, since only a model and the whole memory tell which words are misspelt.
 
     Raises InputError for an index that does not give its vectors, and for a pipeline with unnamed stages.
     """
@@ -80,6 +81,7 @@ def first_run(
     question: str, pipeline: Pipeline, index: Index, wanted: Expected, vectors: Travelling, title: str = ""
 ) -> CaseRun:
     """The run of a new case of one question, from which `case_of` takes what is observed."""
+    question = _as_read(question, pipeline, index)
     asked = CaseQuestion(question=question, expect=wanted)
     title = title or f"{pipeline.name}: {question}"[:200]
     return run_case(_case([asked], pipeline, index, vectors, title))
@@ -100,12 +102,18 @@ def case_of_questions(
     asked += [
         CaseQuestion(question=one.question, expect=Expected(nothing=True)) for one in questions.controls
     ]
+    asked = [one.with_changes(question=_as_read(one.question, pipeline, index)) for one in asked]
     title = f"{pipeline.name}: {counted(len(asked), 'question')}"
     run = run_case(_case(asked, pipeline, index, vectors, title))
     known = ["" if one.holds else f"{pipeline.name}: {one.description}" for one in run.answers]
     case = with_observations(run)
     seen = [one.with_changes(known_bug=bug) for one, bug in zip(case.questions, known, strict=True)]
     return case.with_changes(questions=seen)
+
+
+def _as_read(question: str, pipeline: Pipeline, index: Index) -> str:
+    """The question with its misspelt words corrected, where the pipeline's first stage corrects them."""
+    return search(question, pipeline, index, last=1).read_as or question
 
 
 def _case(

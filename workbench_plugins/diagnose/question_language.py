@@ -66,7 +66,9 @@ def _unknown_to_the_model(asked: Asked, language: str) -> Iterator[Cause]:
     model = getattr(innermost(asked.index), "model", "")
     trial = _in_many_languages(asked) if asked.deep and model == PACKAGED_MODEL else None
     if trial is not None and trial.works:
-        description = f"the question and the notes are in {spoken(language)}, and the model was trained on English"
+        description = (
+            f"the question and the notes are in {spoken(language)}, and the model was trained on English"
+        )
         evidence = f"the vectors are those of {model}; {trial.told}"
         yield Cause(("index",), description, _with_another_model(asked.index), evidence, trial.whole)
 

@@ -15,14 +15,16 @@ from workbench.contracts import Index
 from workbench.memory.choices import index_home
 from workbench.memory.embedding.local import Embedder, LocalEmbedder
 from workbench.memory.store.sqlite.location import words_file
-from workbench.records import Floats, Hits, Query, Rows, Vector
+from workbench.records import Clause, Floats, Hits, Query, Rows, Vector
 from workbench.retrieval.index_adapters import IndexAdapter, adapted, innermost, memoized
 from workbench.retrieval.proper_nouns import is_name
 from workbench.retrieval.query import unicode_words
+from workbench.stop_words import STOP_WORDS
 from workbench_plugins.recommended.identifiers import identifiers_in
 from workbench_plugins.recommended.keywords import StemTable, content_stems, porter_stems, question_stems
 from workbench_plugins.recommended.passage_index import HeldWords, Passages, WordEmbedder
 from workbench_plugins.recommended.passage_windows import lines_of, outline
+from workbench_plugins.recommended.spelling import corrections
 from workbench_plugins.recommended.stored_passages import passages_in
 from workbench_plugins.recommended.words import AskedWords, Codes, asked_words, best_matches
 from workbench_plugins.recommended.words import cosines as passage_cosines
@@ -121,6 +123,29 @@ class PassageIndex(IndexAdapter):
         return self.passages.scan is not None
 
     # What the stages observe
+
+    def corrections(self, question: str) -> dict[str, str]:
+        """The misspelt words of a question, each with the word of the notes for which it stands.
+
+        None without a model on this machine, which tells rare words from misspelt ones.
+        """
+        embedder = word_embedder(self)
+        if not isinstance(embedder, LocalEmbedder):
+            return {}
+        return corrections(
+            question,
+            lambda word: word.lower() in STOP_WORDS or any(map(embedder.knows, {word, word.lower()})),
+            lambda word: any(self._count(stem) for stem in porter_stems(word)),
+            self._count_of_word,
+        )
+
+    def _count_of_word(self, word: str) -> int:
+        """In how many chunks a word stands, in any form; 0 if it does not stand in this form anywhere."""
+        count = max(map(self._count, content_stems(word)), default=0)
+        return count if count and self.inner.keyword(Query((Clause(word),)), 1).rows.size else 0
+
+    def _count(self, stem: str) -> int:
+        return int(self.passages.chunk_stems.postings(stem)[0].size)
 
     def keyword_scores(self, question: str, rows: Rows) -> tuple[Floats, float]:
         """BM25 of each of these chunks for a question, and the most that a chunk could score."""

@@ -18,11 +18,12 @@ from workbench.retrieval.columns import ColumnStage, Names, Numbers, PlainStage,
 from workbench.retrieval.cutoff import MinScore, dropped
 from workbench.retrieval.formula_export import step
 from workbench.retrieval.fusion import WeightedSum
-from workbench.retrieval.legs import FixedKeywordLeg, LegRank, VectorLeg
+from workbench.retrieval.legs import FixedKeywordLeg, LegRank, VectorLeg, question_vector
 from workbench.retrieval.query import PrunedUnicodeWords, unicode_words
 from workbench_plugins.recommended.identifiers import identifier_shares, identifiers_in
 from workbench_plugins.recommended.keywords import content_stems
 from workbench_plugins.recommended.layout import PassageIndex, passages_of
+from workbench_plugins.recommended.spelling import corrected
 
 NO_WORDS = (
     "The model of this index gives no vectors of single words here, so the cosine of the whole chunk takes "
@@ -48,17 +49,30 @@ def _passages(context: Context) -> PassageIndex:
 class ContentWords(PrunedUnicodeWords):
     """The query: the question's words of any script, without function words, joined with `join`.
 
-    A question of function words alone has no query.
+    A question of function words alone has no query. With `corrects`, this stage and the following ones read
+    a misspelt word as the notes spell it.
     """
 
     join: Literal["AND", "OR"] = "OR"
+    corrects: bool = True
 
     def words(self, question: str) -> list[str]:
         return [word for word in unicode_words(question) if content_stems(word)]
 
     @property
     def description(self) -> str:
-        return f"MATCH = the stems of the question's words without function words, joined with {self.join}"
+        spelled = "; a misspelt word is read as the notes spell it" if self.corrects else ""
+        return (
+            "MATCH = the stems of the question's words without function words, joined with "
+            f"{self.join}{spelled}"
+        )
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        passages = passages_of(context.index)
+        spelled = passages.corrections(trace.question) if self.corrects and passages else {}
+        notes = (f"No note has “{word}”. It is read as “{other}”." for word, other in spelled.items())
+        read_as = corrected(trace.question, spelled) if spelled else ""
+        return super().run(trace.with_changes(read_as=read_as, notes=(*trace.notes, *notes)), context)
 
 
 @dataclass(frozen=True)
@@ -163,8 +177,8 @@ class KeywordShare(
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
         passages = _passages(context)
-        chunk, most = passages.keyword_scores(trace.question, trace.rows)
-        file, most_of_file = passages.file_scores(trace.question, trace.rows)
+        chunk, most = passages.keyword_scores(trace.text, trace.rows)
+        file, most_of_file = passages.file_scores(trace.text, trace.rows)
         return {
             "keyword_beyond": chunk,
             "keyword_most": np.full(chunk.size, most),
@@ -196,7 +210,7 @@ class TitleShare(
     )
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
-        return {"title_words": _passages(context).title_shares(trace.question, trace.rows)}
+        return {"title_words": _passages(context).title_shares(trace.text, trace.rows)}
 
     def formula(self, of: Numbers) -> Any:
         return of["title_words"]
@@ -223,10 +237,10 @@ class LinkShare(
     )
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
-        return {"link_words": _passages(context).link_shares(trace.question, trace.rows)}
+        return {"link_words": _passages(context).link_shares(trace.text, trace.rows)}
 
     def evidence(self, trace: Trace, context: Context, rows: Rows) -> Sequence[str]:
-        places = _passages(context).link_places(trace.question, rows)
+        places = _passages(context).link_places(trace.text, rows)
         return [f"the line {one} links here" if one else "" for one in places]
 
     def formula(self, of: Numbers) -> Any:
@@ -257,12 +271,12 @@ class IdentifierShare(
     )
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
-        found = identifier_shares(trace.question, trace.chunks)
-        every = len(identifiers_in(trace.question)) or 1
+        found = identifier_shares(trace.text, trace.chunks)
+        every = len(identifiers_in(trace.text)) or 1
         return {"identifier_words": np.array([sum(one.values()) / every for one in found], float)}
 
     def evidence(self, trace: Trace, context: Context, rows: Rows) -> Sequence[str]:
-        found = identifier_shares(trace.question, context.index.chunks(rows))
+        found = identifier_shares(trace.text, context.index.chunks(rows))
         told = [", ".join(_as_found(*each) for each in one.items()) for one in found]
         return [f"it has {one}" if one else "" for one in told]
 
@@ -318,7 +332,7 @@ class FileMean(
     description: ClassVar[str] = "best mean of the file = the highest mean of passages of any of its chunks"
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
-        return {"file_cosine": _passages(context).file_cosines(context.vector(), trace.rows)}
+        return {"file_cosine": _passages(context).file_cosines(question_vector(trace, context), trace.rows)}
 
     def called(self, context: Context) -> Mapping[str, str]:
         has_means = _passages(context).has_means
@@ -348,7 +362,7 @@ class PassageCosine(
     )
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
-        return {"passage_cosine": _passages(context).cosines(context.vector(), trace.rows)}
+        return {"passage_cosine": _passages(context).cosines(question_vector(trace, context), trace.rows)}
 
     def called(self, context: Context) -> Mapping[str, str]:
         has_words = _passages(context).passages.words is not None
@@ -384,7 +398,7 @@ class LateInteraction(
     )
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
-        found = _passages(context).word_matches(trace.question, trace.rows)
+        found = _passages(context).word_matches(trace.text, trace.rows)
         return {"max_sim": found.chunk, "rare_words": found.rare}
 
     def run(self, trace: Trace, context: Context) -> Trace:
@@ -418,7 +432,7 @@ class FileLateInteraction(
     )
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
-        return {"file_max_sim": _passages(context).word_matches(trace.question, trace.rows).file}
+        return {"file_max_sim": _passages(context).word_matches(trace.text, trace.rows).file}
 
     def formula(self, of: Numbers) -> Any:
         return np.where(np.isnan(of["file_max_sim"]), of["late_score"], of["file_max_sim"])
@@ -520,7 +534,7 @@ class Answerable(
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
         every, best = np.ones(trace.rows.size), [trace.chunks[row].path for row in trace.order[:1]]
-        leads = [_passages(context).name_lead(trace.question, path) for path in best]
+        leads = [_passages(context).name_lead(trace.text, path) for path in best]
         return {"calibrated": every, "other_name": every * any(lead > CLEAR for lead in leads)}
 
     def run(self, trace: Trace, context: Context) -> Trace:
