@@ -286,6 +286,10 @@ class Union(PlainStage, slot="candidates"):
 
     description: ClassVar[str] = "candidates = the union of the legs by chunk; absent is absent"
 
+    def more(self, trace: Trace, context: Context) -> Rows:
+        """Candidates that no leg needs to bring; none here."""
+        return np.empty(0, np.int64)
+
     def run(self, trace: Trace, context: Context) -> Trace:
         legs = sorted(trace.legs.values(), key=lambda leg: leg.name != VectorLeg.name)
         if not legs:
@@ -293,7 +297,7 @@ class Union(PlainStage, slot="candidates"):
                 f"No leg ran before the stage {self.slot!r}, so there are no candidates.",
                 "Put a leg ahead of it, such as KeywordLeg() or VectorLeg().",
             )
-        every = np.concatenate([leg.hits.rows for leg in legs])
+        every = np.concatenate([*(leg.hits.rows for leg in legs), self.more(trace, context)])
         _, first = np.unique(every, return_index=True)
         rows = every[np.sort(first)]
         columns: dict[str, Floats] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +21,7 @@ from workbench.retrieval.index_adapters import IndexAdapter, adapted, innermost,
 from workbench.retrieval.proper_nouns import is_name
 from workbench.retrieval.query import unicode_words
 from workbench.stop_words import STOP_WORDS
-from workbench_plugins.recommended.identifiers import identifiers_in
+from workbench_plugins.recommended.identifiers import identifiers_in, paths_with
 from workbench_plugins.recommended.keywords import StemTable, content_stems, porter_stems, question_stems
 from workbench_plugins.recommended.passage_index import HeldWords, Passages, WordEmbedder
 from workbench_plugins.recommended.passage_windows import lines_of, outline
@@ -60,6 +61,8 @@ class WordMatches(NamedTuple):
 
 RARE = 2
 """How many of a question's words count as its rare ones."""
+MOST_NAMED = 60
+"""Chunks of files that an identifier names. A path of many files can have it, such as that of a version."""
 MOST_READ = 30
 """Chunks with a word that are read to find out whether it is a name."""
 COMMON = 1e-3
@@ -138,6 +141,14 @@ class PassageIndex(IndexAdapter):
             lambda word: any(self._count(stem) for stem in porter_stems(word)),
             self._count_of_word,
         )
+
+    def rows_named(self, question: str) -> Rows:
+        """The chunks of files whose path has an identifier of the question: at most MOST_NAMED of them."""
+        if not identifiers_in(question):
+            return np.empty(0, np.int64)
+        paths = memoized(self.inner, "paths", self.inner.paths)
+        rows = (self.inner.rows_of(path) for path in paths_with(question, paths))
+        return np.fromiter(islice(chain.from_iterable(rows), MOST_NAMED), np.int64)
 
     def _count_of_word(self, word: str) -> int:
         """In how many chunks a word stands, in any form; 0 if it does not stand in this form anywhere."""

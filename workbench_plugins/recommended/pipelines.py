@@ -20,7 +20,7 @@ from workbench.memory.embedding.local import LocalEmbedder, Windowed
 from workbench.retrieval.cutoff import Limit, Order
 from workbench.retrieval.fusion import WeightedSum
 from workbench.retrieval.index_adapters import memoized
-from workbench.retrieval.legs import Depth, Union
+from workbench.retrieval.legs import Depth
 from workbench.retrieval.pipeline import Pipeline, Source
 from workbench_plugins.recommended.layout import PassagesLayout, word_embedder
 from workbench_plugins.recommended.stages import (
@@ -37,6 +37,7 @@ from workbench_plugins.recommended.stages import (
     LateInteraction,
     LinkShare,
     MeanLeg,
+    NamedAndUnion,
     PassageCosine,
     StemLeg,
     Support,
@@ -87,7 +88,7 @@ def recommended(weights: FittedWeights) -> Pipeline:
         ContentWords()
         >> StemLeg(WORDS)
         >> MeanLeg(NEAR)
-        >> Union()
+        >> NamedAndUnion()
         >> ChunkCosine()
         >> FileMean()
         >> KeywordShare()

@@ -18,9 +18,14 @@ from workbench.retrieval.columns import ColumnStage, Names, Numbers, PlainStage,
 from workbench.retrieval.cutoff import MinScore, dropped
 from workbench.retrieval.formula_export import step
 from workbench.retrieval.fusion import WeightedSum
-from workbench.retrieval.legs import FixedKeywordLeg, LegRank, VectorLeg, question_vector
+from workbench.retrieval.legs import FixedKeywordLeg, LegRank, Union, VectorLeg, question_vector
 from workbench.retrieval.query import PrunedUnicodeWords, unicode_words
-from workbench_plugins.recommended.identifiers import identifier_shares, identifiers_in
+from workbench_plugins.recommended.identifiers import (
+    identifier_shares,
+    identifiers_in,
+    paths_with,
+    words_of_dates,
+)
 from workbench_plugins.recommended.keywords import content_stems
 from workbench_plugins.recommended.layout import PassageIndex, passages_of
 from workbench_plugins.recommended.spelling import corrected
@@ -49,15 +54,15 @@ def _passages(context: Context) -> PassageIndex:
 class ContentWords(PrunedUnicodeWords):
     """The query: the question's words of any script, without function words, joined with `join`.
 
-    A question of function words alone has no query. With `corrects`, this stage and the following ones read
-    a misspelt word as the notes spell it.
+    A date has its words in other forms, too: January for 01. A question of function words alone has no query.
+    With `corrects`, this stage and the following ones read a misspelt word as the notes spell it.
     """
 
     join: Literal["AND", "OR"] = "OR"
     corrects: bool = True
 
     def words(self, question: str) -> list[str]:
-        return [word for word in unicode_words(question) if content_stems(word)]
+        return [word for word in unicode_words(question) if content_stems(word)] + words_of_dates(question)
 
     @property
     def description(self) -> str:
@@ -104,6 +109,21 @@ class MeanLeg(VectorLeg):
     def leg_ranks(self, trace: Trace, context: Context, rows: Rows) -> list[LegRank]:
         of = f"the {MEAN if _passages(context).has_means else WHOLE}".replace("mean of", "mean of its")
         return [replace(one, of=of) for one in super().leg_ranks(trace, context, rows)]
+
+
+@dataclass(frozen=True)
+class NamedAndUnion(Union):
+    """The candidates: the union of the legs, and the chunks of files whose path has an identifier.
+
+    A day's notes are often in a file of this name, and say the day nowhere else.
+    """
+
+    description: ClassVar[str] = (
+        f"{Union.description}; and the chunks of files whose path has an identifier of the question"
+    )
+
+    def more(self, trace: Trace, context: Context) -> Rows:
+        return _passages(context).rows_named(trace.text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,14 +280,15 @@ class IdentifierShare(
 ):
     """The share of the question's identifiers that the chunk or its path has; 0 without one in the question.
 
-    One counts half with other signs between its parts.
-    An identifier, such as E3372 or night_watch, means one thing. A model cuts it into pieces that others
-    have, too, and the stems of its parts are common words.
+    One counts half with other signs between its parts, and a date without its year.
+    An identifier, such as E3372, night_watch or 2026-05-05, means one thing. A model cuts it into pieces that
+    others have, too, and the stems of its parts are common words. A date is found in any form.
     """
 
     description: ClassVar[str] = (
-        "identifier share = share of the question's identifiers in the chunk or its path: words with letters "
-        "and digits, or with a dot or an underscore inside; half with other signs"
+        "identifier share = share of the question's identifiers in the chunk or its path: dates, long "
+        "numbers, and words with letters and digits, or with a dot or an underscore inside; half if written "
+        "otherwise"
     )
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
@@ -285,7 +306,7 @@ class IdentifierShare(
 
 
 def _as_found(identifier: str, share: float) -> str:
-    return identifier if share == 1 else f"{identifier} with other signs"
+    return identifier if share == 1 else f"{identifier}, written otherwise"
 
 
 @dataclass(frozen=True)
@@ -520,22 +541,26 @@ class Answerable(
 
     It looks at the most support of a candidate, at the cosine of the nearest chunk's own vector, and at
     whether a line of the best file has clearly more of the question's other words than any line with a name
-    of the question: `other_name` is 1 where `PassageIndex.name_lead` is above CLEAR. A calibration that was
-    fitted for another model is refused. The probability is then unknown: nothing is held back, and the trace
-    says so.
+    of the question: `other_name` is 1 where `PassageIndex.name_lead` is above CLEAR. It is 1 where the path
+    of the best file has an identifier of the question, such as a date: then the question names this file. A
+    calibration that was fitted for another model is refused. The probability is then unknown: nothing is held
+    back, and the trace says so.
     """
 
     calibration: Calibration = field(default_factory=Calibration)
 
     description: ClassVar[str] = (
         "answerable = the probability that anything here answers, from the chunk with the most support and "
-        "the nearest chunk, and lower where the question's other words are on a line without its name"
+        "the nearest chunk, lower where the question's other words are on a line without its name, and 1 "
+        "where the path of the best file has an identifier of the question"
     )
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
-        every, best = np.ones(trace.rows.size), [trace.chunks[row].path for row in trace.order[:1]]
+        best = [trace.chunks[row].path for row in trace.order[:1]]
+        every = np.full(trace.rows.size, np.nan if paths_with(trace.text, best) else 1.0)
         leads = [_passages(context).name_lead(trace.text, path) for path in best]
-        return {"calibrated": every, "other_name": every * any(lead > CLEAR for lead in leads)}
+        other = np.full(trace.rows.size, float(any(lead > CLEAR for lead in leads)))
+        return {"calibrated": every, "other_name": other}
 
     def run(self, trace: Trace, context: Context) -> Trace:
         found = passages_of(context.index)
