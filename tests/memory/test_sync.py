@@ -224,6 +224,26 @@ def test_a_bad_file_stops_the_run_before_anything_is_written(home: Home, rebuild
     assert (embedder.asked, home.contents(), home.beside()) == ([], before, beside)
 
 
+@pytest.mark.parametrize(
+    ("text", "encoding", "remedy"),
+    [
+        ("Die Blüte fällt früh.", "cp1252", "iconv -f WINDOWS-1252"),
+        ("Ключ лежит под камнем.", "cp1251", "an editor that knows its encoding"),
+        ("鍵は石の下にある。", "cp932", "an editor that knows its encoding"),
+        ("The key is below it.", "utf-16", "iconv -f UTF-16 "),
+        ("The key is below it.", "utf-16-le", "iconv -f UTF-16LE"),
+        ("The key is below it.", "utf-16-be", "iconv -f UTF-16BE"),
+    ],
+)
+def test_a_text_in_another_encoding_is_left_out_with_a_remedy_that_fits_it(
+    home: Home, text: str, encoding: str, remedy: str
+) -> None:
+    (home.root / "memory" / "z.md").write_bytes(text.encode(encoding))
+    with pytest.raises(InputError, match=r"memory/z\.md is not UTF-8") as error:
+        home.sync()
+    assert remedy in error.value.remedy
+
+
 def test_a_skipped_file_stays_as_it_was_indexed(home: Home) -> None:
     before = home.text_of("memory/tea.md")
     (home.root / "memory" / "tea.md").write_bytes(b"caf\xe9")

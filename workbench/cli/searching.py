@@ -92,14 +92,16 @@ LONG = 40
 def remark_on_question(trace: Trace, asked: Pipeline, index: OpenIndex, target: str = "") -> None:
     """Prints on stderr what is wrong with the question, if its answer is poor or lacks the target.
 
-    Without a target, an answer is poor if no result has any of the question's words of content.
+    Without a target, an answer is poor if no result has any of the question's words of content, and the first
+    one no identifier of it, such as a date.
     """
     from workbench.retrieval.query import unicode_words
     from workbench.stop_words import content_words
 
     words = {one.lower() for one in content_words(unicode_words(trace.question))}
     found = {word.lower() for one in trace.results for word in unicode_words(one.chunk.text)}
-    if not target and words & found and len(trace.question.split()) < LONG:
+    named = any(one.numbers.get("identifier_score") for one in trace.results[:1])
+    if not target and (words & found or named) and len(trace.question.split()) < LONG:
         return
     if not has_feature("diagnose"):
         return

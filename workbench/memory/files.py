@@ -118,19 +118,41 @@ def read_document(location: FileLocation, path: str) -> Document:
         _check_size(info.st_size, path)
         data = file.read(LARGEST_FILE + 1)
     _check_size(len(data), path)
+    sixteen, found, text = _utf16_form(data), "", ""
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        sixteen = data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-        found = "it is UTF-16" if sixteen else f"byte {error.start} is 0x{data[error.start]:02x}"
-        here = location.trusted.joinpath(*location.below)
-        old, new = shlex.quote(f"{here}.old"), shlex.quote(str(here))
-        iconv = f"iconv -f {'UTF-16' if sixteen else 'WINDOWS-1252'} -t UTF-8"
-        raise InputError(
-            f"{path} is not UTF-8: {found}.",
-            f"Keep it and convert a copy: cp {new} {old} && {iconv} {old} > {new}",
-        ) from None
+        found = f"byte {error.start} is 0x{data[error.start]:02x}"
+    if sixteen or found:
+        remedy = "Open it in an editor that knows its encoding, and save it as UTF-8."
+        if sixteen or _is_western(data):
+            here = location.trusted.joinpath(*location.below)
+            old, new = shlex.quote(f"{here}.old"), shlex.quote(str(here))
+            iconv = f"iconv -f {sixteen or 'WINDOWS-1252'} -t UTF-8"
+            remedy = f"Keep it and convert a copy: cp {new} {old} && {iconv} {old} > {new}"
+        raise InputError(f"{path} is not UTF-8: {'it is UTF-16' if sixteen else found}.", remedy)
     return Document(path, SOURCE, text, content_hash(text), info.st_size, info.st_mtime_ns)
+
+
+def _utf16_form(data: bytes) -> str:
+    """What iconv calls the form of UTF-16 that bytes are in; empty for others.
+
+    Without a byte order mark, every other byte of most texts is zero.
+    """
+    if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return "UTF-16"
+    halves = {"UTF-16BE": data[::2], "UTF-16LE": data[1::2]}
+    return next((name for name, half in halves.items() if half.count(0) > len(half) // 2), "")
+
+
+MOST_ACCENTED = 0.25
+"""No language of Western Europe has a larger share of accented letters; Cyrillic has no other ones."""
+
+
+def _is_western(data: bytes) -> bool:
+    """Whether bytes may be Windows-1252: few of their letters are outside of ASCII."""
+    letters = [one for one in data.decode("cp1252", "replace") if one.isalpha() or one == "\ufffd"]
+    return sum(not one.isascii() for one in letters) <= MOST_ACCENTED * len(letters)
 
 
 def read_input(path: str | os.PathLike[str], what: str, most: int) -> str:

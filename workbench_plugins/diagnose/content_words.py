@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from workbench.retrieval.dates import dates_in
 from workbench.retrieval.query import unicode_words
 from workbench.stop_words import STOP_WORDS
 from workbench_plugins.diagnose.asked import Asked
@@ -19,6 +20,8 @@ SHORTEST = 3
 
 def replaceable(question: str) -> list[str]:
     """The words for which another one may stand: none of two letters, and no part of a day or a version."""
+    for date, _ in dates_in(question):
+        question = question.replace(date, " ")
     words = dict.fromkeys(unicode_words(NUMBERS_TOGETHER.sub(" ", RELATIVE.sub(" ", question))))
     return [one for one in words if len(one) >= SHORTEST or one in NUMBERS_IN_WORDS]
 

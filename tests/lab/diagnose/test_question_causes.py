@@ -23,7 +23,7 @@ from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.openclaw import THREE_FIXES
 from workbench_plugins.diagnose import question_language
 from workbench_plugins.diagnose.asked import MANY_WORDS, Asked
-from workbench_plugins.diagnose.content_words import content_words
+from workbench_plugins.diagnose.content_words import content_words, replaceable
 from workbench_plugins.diagnose.diagnosis import diagnose
 from workbench_plugins.diagnose.languages import language_of
 from workbench_plugins.diagnose.misread_terms import misread_terms
@@ -769,3 +769,8 @@ def test_a_name_of_the_notes_does_not_hide_the_language_of_a_question(tmp_path: 
             "¿qué medicamento no puede tomar Lorcan?", SYSTEMS[THREE_FIXES.name], opened, works, deep=True
         )
         assert "the question is in Spanish" in causes_of_form(asked)[0].description
+
+
+@pytest.mark.parametrize("date", ["2 February", "February 2nd, 2026", "2026-02-02", "2.2.2026"])
+def test_no_part_of_a_date_is_a_word_that_another_one_may_replace(date: str) -> None:
+    assert replaceable(f"what broke on {date}") == ["what", "broke"]
