@@ -100,7 +100,8 @@ def memory_root(folder: str | os.PathLike[str]) -> Path:
             return root.resolve()
     except PermissionError:
         raise InputError(
-            f"The memory folder {root} cannot be read.", f"Give yourself access: chmod u+rx {root}"
+            f"The memory folder {root} cannot be read.",
+            f"Give yourself access: chmod u+rx {shlex.quote(str(root))}",
         ) from None
 
 
@@ -260,7 +261,9 @@ def _unreadable(error: OSError, path: str) -> InputError:
         case errno.ENXIO:
             return InputError(f"{path} is not a plain file.", "Move it out of the memory.")
         case errno.EACCES | errno.EPERM:
-            return InputError(f"{path} cannot be read.", f"Give yourself access: chmod u+r {path}")
+            return InputError(
+                f"{path} cannot be read.", f"Give yourself access: chmod u+r {shlex.quote(path)}"
+            )
         case errno.ENOENT:
             return GoneError(f"{path} does not exist any more.", "Check the path, then index again.")
     return InputError(f"{path} cannot be read: {error.strerror}.", "Check the file, then index again.")
@@ -459,7 +462,7 @@ def _refuse(error: OSError) -> None:
     if isinstance(error, PermissionError):
         raise InputError(
             f"{error.filename} cannot be read.",
-            f"Give yourself access: chmod u+rx {error.filename}",
+            f"Give yourself access: chmod u+rx {shlex.quote(error.filename)}",
         ) from None
     if not isinstance(error, FileNotFoundError | NotADirectoryError):
         raise InputError(

@@ -122,6 +122,16 @@ class OpenIndex(Index):
     def close(self) -> None:
         """Closes the store."""
 
+    @property
+    def command_options(self) -> str:
+        """The memory's folder and the index, quoted for a command; FOLDER where the folder is not known."""
+        return "FOLDER"
+
+    @property
+    def update_command(self) -> str:
+        """The command that brings this index up to date."""
+        return f"workbench index {self.command_options}"
+
     def changed(self) -> list[str]:
         """The files of the memory that the index has not read in their present state."""
         return []
@@ -276,7 +286,7 @@ class MemoryIndex(OpenIndex):
     def command_options(self) -> str:
         """The memory's folder, and `--index` if the index is not in its default place, for a command."""
         if self.root is None:
-            return "FOLDER"
+            return super().command_options
         folder, file = shlex.quote(str(self.root)), Path(self.name)
         if file == default_index_path(self.root):
             return folder
@@ -329,11 +339,6 @@ class MemoryIndex(OpenIndex):
         if target in changed and self.store.rows_of(target).size:  # and no new file
             told = f"{target} has changed since it was indexed: this is about its old text."
         return [*found, f"{told}\n  Update it: {self.update_command}"]
-
-    @property
-    def update_command(self) -> str:
-        """The command that brings this index up to date."""
-        return f"workbench index {self.command_options}"
 
     def remedy_for_absent(self, target: str) -> str:
         """Why no run of `workbench index` reads the file, or else the command that updates the index."""

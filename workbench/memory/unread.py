@@ -61,7 +61,7 @@ class Unread:
     @property
     def advice(self) -> str:
         """What would read this file."""
-        return _of_one(self.remedy)
+        return self.remedy if self.refused else _of_one(self.remedy)
 
     def __str__(self) -> str:
         return f"{'Not read: ' if self.refused else ''}{self.reason}. {self.advice}"

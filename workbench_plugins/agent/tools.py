@@ -317,7 +317,7 @@ class AgentTools:
             with self._pool.lend() as index:
                 trace = search(question, pipeline, index)
                 model, changed, is_of_text = index.model, index.changed(), index.size > 0
-                update = _update(index) if changed else ""
+                update = index.update_command if changed else ""
         except WorkbenchError as error:
             return self.contract.unavailable(error)
         cited = self.citations.wanted(self.session_key)
@@ -414,11 +414,6 @@ class AgentTools:
         }
 
 
-def _update(index: OpenIndex) -> str:
-    """The command that brings an index up to date."""
-    return index.update_command if isinstance(index, MemoryIndex) else "workbench index FOLDER"
-
-
 def _warning(index: OpenIndex, file: Explanation | None) -> Answer:
     """A warning that the explained file, or another one, has changed since; empty if none has."""
     changed = index.changed()
@@ -428,7 +423,7 @@ def _warning(index: OpenIndex, file: Explanation | None) -> Answer:
         said = f"{file.target} has changed since it was indexed: this is about its old text."
     else:
         said = f"{counted(len(changed), 'file')} changed since the memory was indexed, such as {changed[0]}."
-    return {"warning": f"{said} Bring the index up to date: {_update(index)}"}
+    return {"warning": f"{said} Bring the index up to date: {index.update_command}"}
 
 
 def _why_absent(index: OpenIndex, file: Explanation | None) -> list[str]:

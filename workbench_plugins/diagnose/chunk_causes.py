@@ -57,8 +57,8 @@ def cause_in_chunk(runs: Reruns, goal: Goal) -> list[Cause]:
             told += f", and the whole chunk {whole:.3f}; with it, the file would be {goal.aim}"
             chunk = chunks[best[0]]
             if not has_runs(chunk.text) and best[1] in unread_text(chunk):
-                return [half_read("too long", chunk, f"with “{short(best[1])}” alone")]
-            found = of_kind(kind, f"{chunk.location}: {told}", True)
+                return [half_read("too long", index, chunk, f"with “{short(best[1])}” alone")]
+            found = of_kind(kind, index, f"{chunk.location}: {told}", True)
             found = replace(found, description=f"{found.description}: “{short(best[1])}”")
             read = f"{found.description}; the model read {chunk.read_share:.0%} of the chunk"
             return [found if chunk.read_share == 1 else replace(found, description=read)]

@@ -14,7 +14,7 @@ from workbench.retrieval.pipeline import search
 from workbench.retrieval.query import unicode_words
 from workbench.safe_text import counted
 from workbench_plugins.diagnose.causes import Cause
-from workbench_plugins.diagnose.index_of_folder import index_of_folder
+from workbench_plugins.diagnose.index_of_folder import index_command, index_of_folder
 from workbench_plugins.diagnose.kinds import of_kind
 from workbench_plugins.diagnose.parameters import Aim, Goal
 
@@ -38,7 +38,7 @@ def causes_of_copies(runs: Reruns, goal: Goal) -> Iterator[Cause]:
         told = f"{counted(copies, 'result')} of {len(answer)} repeat the text of another one"
         told = told if same else f"{told} nearly word for word"
         evidence = f"{goal.path}: {told}; with each text once, the file is {goal.aim}"
-        cause = of_kind("copies" if same else "near copies", evidence, True)
+        cause = of_kind("copies" if same else "near copies", index, evidence, True)
         yield replace(cause, repair=_keep_one_of(answer, found))
         return
     crowd = _crowd(found[:MOST_COMPARED], goal.path)
@@ -52,7 +52,7 @@ def causes_of_copies(runs: Reruns, goal: Goal) -> Iterator[Cause]:
         )
         if len({one.text.strip() for one in found if one.path in crowd}) > 1:
             evidence += f". {DIFFER.capitalize()}"
-        yield replace(of_kind("near copies", evidence, True), repair=_set_aside(index, every))
+        yield replace(of_kind("near copies", index, evidence, True), repair=_set_aside(index, every))
 
 
 def _set_aside(index: Index, paths: Sequence[str]) -> str:
@@ -62,7 +62,7 @@ def _set_aside(index: Index, paths: Sequence[str]) -> str:
         return f"take these files out of the memory: {', '.join(paths)}"
     aside = shlex.quote(str(folder.root.with_name(f"{folder.root.name}-set-aside")))
     files = " ".join(shlex.quote(str(folder.root / path)) for path in paths)
-    return f"mkdir -p {aside} && mv -n {files} {aside} && workbench index FOLDER"
+    return f"mkdir -p {aside} && mv -n {files} {aside} && {index_command(index)}"
 
 
 def _keep_one_of(answer: Sequence[Chunk], found: Sequence[Chunk]) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from workbench.contracts import Index
 from workbench.memory.files import FileLocation, open_below
-from workbench.memory.index import MemoryIndex
+from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.retrieval.index_adapters import innermost
 
 
@@ -25,6 +25,16 @@ def index_of_folder(index: Index) -> FolderIndex | None:
     if isinstance(inner, MemoryIndex) and inner.root is not None:
         return FolderIndex(inner, inner.root)
     return None
+
+
+def index_command(index: Index) -> str:
+    """The command that brings the index below all adapters up to date, with its folder where it has one.
+
+    The folder is named while the command is built: a name of a file, which anybody may have chosen, can have
+    any word in it, and what is put in its place would stand inside its quotes.
+    """
+    inner = innermost(index)
+    return inner.update_command if isinstance(inner, OpenIndex) else "workbench index FOLDER"
 
 
 def is_inside(path: str) -> bool:

@@ -33,7 +33,7 @@ from workbench.retrieval.scope import Scope
 from workbench.safe_text import counted
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.copies import causes_of_copies
-from workbench_plugins.diagnose.index_of_folder import index_of_folder
+from workbench_plugins.diagnose.index_of_folder import index_command, index_of_folder
 from workbench_plugins.diagnose.kinds import of_kind
 from workbench_plugins.diagnose.parameters import Aim, Goal
 from workbench_plugins.diagnose.vector_causes import asks_vectors, causes_of_vectors, refused_vectors
@@ -91,19 +91,7 @@ def _is_gone(index: Index, path: str) -> bool:
 
 
 def causes_outside(runs: Reruns, goal: Goal) -> Iterator[Cause]:
-    """What is wrong with the index, as far as it concerns a file that is wanted in the answer.
-
-    A command of a repair names the folder and the index, so that it can be pasted.
-    """
-    found, folder, memory = index_of_folder(runs.index), "FOLDER", "FOLDER"
-    if found:
-        folder, memory = shlex.quote(str(found.root)), found.opened.command_options
-    for one in _causes_outside(runs, goal):
-        named = folder if " --index " in one.repair else memory
-        yield replace(one, repair=one.repair.replace("FOLDER", named))
-
-
-def _causes_outside(runs: Reruns, goal: Goal) -> Iterator[Cause]:
+    """What is wrong with the index, as far as it concerns a file that is wanted in the answer."""
     index = runs.index
     yield from refused_vectors(index)
     yield from _of_no_file(runs, goal)
@@ -113,7 +101,7 @@ def _causes_outside(runs: Reruns, goal: Goal) -> Iterator[Cause]:
     changed = changed_files(index)
     indexed = index.rows_of(goal.path).size > 0
     if not indexed and goal.path not in changed and goal.path in index.paths():
-        yield of_kind("empty", f"{goal.path}: the index knows the file, and has no chunk of it")
+        yield of_kind("empty", index, f"{goal.path}: the index knows the file, and has no chunk of it")
         return
     there = None if indexed else unread_near(index, goal.path)
     if there is not None:
@@ -121,10 +109,10 @@ def _causes_outside(runs: Reruns, goal: Goal) -> Iterator[Cause]:
         return
     if not indexed and goal.path not in changed:
         told = f"{goal.path}: the index has no chunk of it, and no later sync would read it"
-        yield of_kind("not read", told)
+        yield of_kind("not read", index, told)
         return
     if indexed and goal.path in changed and _is_gone(index, goal.path):
-        yield of_kind("gone", f"{goal.path}: it is in the index, and not in the folder")
+        yield of_kind("gone", index, f"{goal.path}: it is in the index, and not in the folder")
         return
     if changed:
         yield from _stale(runs, goal, changed, indexed)
@@ -139,15 +127,16 @@ def _causes_outside(runs: Reruns, goal: Goal) -> Iterator[Cause]:
 
 def _not_read(there: Unread, index: Index) -> Cause:
     """The cause for a file on the disk that no index reads, with the commands that read it."""
-    repair = "workbench index FOLDER --extra ." if there.remedy == ADD else there.advice
+    again = index_command(index)
+    repair = f"{again} --extra ." if there.remedy == ADD else there.advice
     if there.refused:  # what mends it may be a command
         command = repair.partition(": ")[2] if " && iconv " in repair else ""
-        repair = f"{command} && workbench index FOLDER" if command else repair
+        repair = f"{command} && {again}" if command else repair
     elif there.remedy == RENAME and (renamed := _renaming(index, there.path)):
         repair = renamed
     elif there.remedy not in (ADD, A_LINK, FOLDERS):
-        repair += " Then: workbench index FOLDER"
-    return replace(of_kind("not read", str(there)), description=there.reason, repair=repair)
+        repair += f" Then: {again}"
+    return replace(of_kind("not read", index, str(there)), description=there.reason, repair=repair)
 
 
 def _renaming(index: Index, path: str) -> str:
@@ -160,7 +149,7 @@ def _renaming(index: Index, path: str) -> str:
     new = stem if stem.suffix == SUFFIX else stem.with_suffix(f"{stem.suffix}{SUFFIX}")
     if new.exists() and not new.samefile(file):
         return ""
-    return f"mv -n {shlex.quote(str(file))} {shlex.quote(str(new))} && workbench index FOLDER"
+    return f"mv -n {shlex.quote(str(file))} {shlex.quote(str(new))} && {index_command(index)}"
 
 
 def _of_no_file(runs: Reruns, goal: Goal) -> Iterator[Cause]:
@@ -190,7 +179,7 @@ def _wordless(index: Index, goal: Goal) -> Iterator[Cause]:
     text = "\n".join(one.body for one in chunks)
     links = LINKS.findall(text)
     if links and len(unicode_words(LINKS.sub(" ", text))) < FEWEST_WORDS:
-        yield of_kind("wordless", f"{goal.path}: its text is {', '.join(links[:3])}")
+        yield of_kind("wordless", index, f"{goal.path}: its text is {', '.join(links[:3])}")
 
 
 def _empty_scope(runs: Reruns, goal: Goal) -> Iterator[Cause]:
@@ -254,13 +243,15 @@ def _stale(runs: Reruns, goal: Goal, changed: list[str], indexed: bool) -> Itera
             former = "" if indexed else _former_name(fresh, runs.index, goal.path)
     except WorkbenchError as error:
         if concerns:
-            yield of_kind(kind, f"{goal.path}: The copy could not be brought up to date: {error.problem}")
+            yield of_kind(
+                kind, runs.index, f"{goal.path}: The copy could not be brought up to date: {error.problem}"
+            )
         return
     if reached or concerns:
         files = f"{counted(len(changed), 'file')} changed since the index was made"
         told = f"{files}; up to date the index has {counted(chunks, 'chunk')} of {goal.path}"
         outcome = f"and the file is {goal.aim}" if reached else "but the file is still not as wanted"
-        cause = of_kind(kind, f"{goal.path}: {told}, {outcome}", reached)
+        cause = of_kind(kind, runs.index, f"{goal.path}: {told}, {outcome}", reached)
         yield replace(cause, description=RENAMED.format(former)) if former else cause
 
 

@@ -24,7 +24,7 @@ from workbench.stop_words import STOP_WORDS
 from workbench_plugins.diagnose.asked import Asked, lower_words
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.content_words import SHORTEST, lacks_most_words
-from workbench_plugins.diagnose.index_of_folder import copy_notes, index_of_folder, is_inside
+from workbench_plugins.diagnose.index_of_folder import copy_notes, index_command, index_of_folder, is_inside
 from workbench_plugins.diagnose.languages import ALSO_ENGLISH, LANGUAGES, language_of, likely_language, spoken
 from workbench_plugins.diagnose.spelling import is_near
 
@@ -75,9 +75,7 @@ def _unknown_to_the_model(asked: Asked, language: str) -> Iterator[Cause]:
 
 def _with_another_model(index: Index) -> str:
     """The command that indexes the memory with the multilingual model."""
-    inner = innermost(index)
-    memory = inner.command_options if isinstance(inner, MemoryIndex) else "FOLDER"
-    return f"workbench index {memory} --model {MULTILINGUAL} --rebuild"
+    return f"{index_command(index)} --model {MULTILINGUAL} --rebuild"
 
 
 def _in_another_language(asked: Asked, mine: str, words: Sequence[str], theirs: str, what: str) -> Cause:

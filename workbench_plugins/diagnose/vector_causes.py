@@ -56,7 +56,7 @@ def refused_vectors(index: Index) -> Iterator[Cause]:
     """The vectors of another model that the index itself refuses: no search with them can be run."""
     refusing = adapted(index, _ForeignVectors)
     if refusing is not None:
-        yield of_kind("foreign", f"The vector leg brings nothing. {refusing.problem}")
+        yield of_kind("foreign", index, f"The vector leg brings nothing. {refusing.problem}")
 
 
 # An index that is older than its folder
@@ -72,7 +72,7 @@ def causes_of_vectors(runs: Reruns, goal: Goal) -> Iterator[Cause]:
     if not np.isfinite(distances).all():
         away = rows[~np.isfinite(distances)]
         told = f"{goal.path}: {away.size} of {counted(rows.size, 'chunk')} are in no answer of the vector leg"
-        yield of_kind("unreached", told, found_with(runs, goal, _embedded(index, away)))
+        yield of_kind("unreached", index, told, found_with(runs, goal, _embedded(index, away)))
         return
     best = int(rows[np.argmin(distances)])
     (chunk,) = index.chunks(np.array([best]))
@@ -81,7 +81,9 @@ def causes_of_vectors(runs: Reruns, goal: Goal) -> Iterator[Cause]:
     rank = int(np.flatnonzero(near.rows == best)[0]) + 1
     cosine, most = 1 - float(near.raw[rank - 1]), 1 - float(near.raw.min())
     if most > LARGEST_COSINE:
-        yield of_kind("long", f"the vector leg gives a similarity of {most:.2f}, and a cosine is at most 1")
+        yield of_kind(
+            "long", index, f"the vector leg gives a similarity of {most:.2f}, and a cosine is at most 1"
+        )
     elif rank > NEAR_ITSELF or (
         cosine < SAME_TEXT and chunk.read_share == 1 and not has_runs(chunk.text)
     ):  # an older workbench embedded data, too
@@ -110,7 +112,7 @@ def _foreign(runs: Reruns, goal: Goal, evidence: str) -> Cause:
         small = index.size <= MOST_EMBEDDED
         every = np.concatenate([index.rows_of(path) for path in index.paths()]) if small else own
         works = found_with(runs, goal, _embedded(index, every)) if small else None
-    return of_kind("foreign", evidence, works)
+    return of_kind("foreign", index, evidence, works)
 
 
 def _embedded(index: Index, rows: Rows) -> dict[int, Vector]:
@@ -134,14 +136,14 @@ def _half_read(runs: Reruns, goal: Goal) -> Iterator[Cause]:
         return
     if whole and found_with(runs, goal, whole):
         chunk = part[max(whole, key=lambda row: float(asked @ whole[row]))]
-        yield half_read("read in part", chunk, "with all of it")
+        yield half_read("read in part", index, chunk, "with all of it")
         return
     # Of a chunk without data it is the end alone that is not read.
     ends = {row: unread_text(one) for row, one in part.items() if not has_runs(one.text)}
     rests = {row: index.embed(end) for row, end in ends.items() if end.strip()}
     nearest = max(rests, key=lambda row: float(asked @ rests[row]), default=None)
     if nearest is not None and found_with(runs, goal, {nearest: rests[nearest]}):
-        yield half_read("too long", part[nearest], "with the rest alone")
+        yield half_read("too long", index, part[nearest], "with the rest alone")
 
 
 def unread_text(chunk: Chunk) -> str:
@@ -149,10 +151,10 @@ def unread_text(chunk: Chunk) -> str:
     return chunk.text[int(len(chunk.text) * chunk.read_share) :]
 
 
-def half_read(kind: str, chunk: Chunk, how: str) -> Cause:
+def half_read(kind: str, index: Index, chunk: Chunk, how: str) -> Cause:
     """The cause that the model has not read all of a chunk, and what was tried."""
     told = f"{chunk.location}: the model read {chunk.read_share:.0%} of it; {how}, the file would be found"
-    return of_kind(kind, told, True)
+    return of_kind(kind, index, told, True)
 
 
 def _whole(index: Index, texts: Mapping[int, str]) -> dict[int, Vector]:

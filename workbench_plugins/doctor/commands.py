@@ -32,6 +32,7 @@ from workbench.memory.embedding.local import verified_model
 from workbench.memory.embedding.named import embedder_named
 from workbench.memory.index_files import file_to_open, index_files
 from workbench.memory.opening import folder_of, open_index
+from workbench.memory.store.contract import rebuild_command
 from workbench.memory.store.sqlite import location as builds
 from workbench.memory.store.sqlite.database import libraries
 from workbench.memory.store.sqlite.location import alone
@@ -140,8 +141,9 @@ def held_at(store: str, index_path: Path | None = None) -> list[StoreSnapshot]:
 def _index_of(folder: Path, file: Path) -> StoreSnapshot:
     """What an index of a folder holds. A damaged one cannot say of which folder it is; its repair does."""
     snapshot = read_store(file)
-    repair = snapshot.repair.replace("workbench index FOLDER", f"workbench index {shlex.quote(str(folder))}")
-    return replace(snapshot, folder=folder, repair=repair)
+    if snapshot.repair == rebuild_command(snapshot.name):
+        snapshot = replace(snapshot, repair=rebuild_command(snapshot.name, shlex.quote(str(folder))))
+    return replace(snapshot, folder=folder)
 
 
 def examine_store(

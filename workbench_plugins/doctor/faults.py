@@ -486,7 +486,9 @@ def held_by(index: OpenIndex) -> StoreSnapshot | None:
     """What an open index holds; None for one that keeps no file of ours and gives no vectors."""
     if isinstance(index, MemoryIndex) and isinstance(index.store, Store):
         found = ours(index.store.db, index.name)
-        return replace(found, folder=index.root)
+        if index.root is None:
+            return found
+        return replace(found, folder=index.root, repair=f"{index.update_command} --rebuild")
     try:
         rows, vectors = index.vectors()
     except WorkbenchError:
@@ -495,7 +497,7 @@ def held_by(index: OpenIndex) -> StoreSnapshot | None:
     return StoreSnapshot(
         name=index.name,
         kind="an open index",
-        repair="workbench index FOLDER --rebuild",
+        repair=f"{index.update_command} --rebuild",
         ids=[one.id for one in chunks],
         paths=[one.path for one in chunks],
         texts=[one.text for one in chunks],
