@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import sys
 from inspect import getfile
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from rich.console import Console
 from tests import world
 from tests.commands import Outcome, Run, python
 from tests.conftest import PROJECT
-from workbench.cli.output import prepare_streams
+from workbench.cli.output import prepare_streams, print_output
 from workbench.memory.options import Options
 from workbench.memory.sync import index_folder
 from workbench.safe_text import VISIBLE, json_text, one_line, visible
@@ -186,6 +188,17 @@ def test_a_key_of_the_environment_is_printed_nowhere(
     ):
         outcome = run(*command)
         assert "key-of-the-environment-1" not in outcome.out + outcome.err
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_a_key_that_json_escapes_is_masked_in_json(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = 'schlüssel"\\-geheim-1'
+    out = io.TextIOWrapper(io.BytesIO(), encoding)
+    monkeypatch.setenv("SOME_API_KEY", key)
+    monkeypatch.setattr(sys, "stdout", out)
+    print_output({key: [f"a kettle {key}", 1]}, as_json=True)
+    out.seek(0)
+    assert json.load(out) == {"…": ["a kettle …", 1]}
 
 
 # Structure

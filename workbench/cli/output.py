@@ -8,14 +8,14 @@ from __future__ import annotations
 import codecs
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import typer
 
 from workbench.errors import Interrupted
-from workbench.masking import masked, without_own_keys
+from workbench.masking import masked, own_keys, without_own_keys
 from workbench.safe_text import json_text, visible
 
 ASCII = {
@@ -30,11 +30,25 @@ def print_output(what: Any, as_json: bool = False, details: bool = False) -> Non
     if as_json:
         what = what.as_json() if hasattr(what, "as_json") else what
         encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-        print(without_own_keys(json_text(what, only_ascii=not encoding.lower().startswith("utf"))))
+        only_ascii = not encoding.lower().startswith("utf")
+        print(json_text(_without_keys(what, own_keys()), only_ascii))
     else:
         from workbench.views.show import show
 
         show(what, details)
+
+
+def _without_keys(what: Any, keys: Sequence[str]) -> Any:
+    """Data for JSON without these keys in its texts: JSON may escape characters of a key."""
+    match what:
+        case str():
+            return without_own_keys(what, keys)
+        case dict():
+            return {_without_keys(name, keys): _without_keys(value, keys) for name, value in what.items()}
+        case list() | tuple():
+            return [_without_keys(one, keys) for one in what]
+        case _:
+            return what
 
 
 def answer(what: Any, as_json: bool, *, yes: object, details: bool = False) -> NoReturn:
