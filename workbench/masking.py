@@ -57,6 +57,25 @@ _NAMED = re.compile(
     rf"(?:access)?[-_ ]?key|(?<![a-z])pwd|(?<![a-z])sig|authtoken|credentials?|{_NOUN})" + _BETWEEN + _VALUE,
     re.IGNORECASE,
 )
+_ENDING = (
+    r"(?:s|[-_]?(?:\d{1,3}|prod(?:uction)?|dev|test|stag(?:e|ing)|live|new|old|current|main|primary|backup"
+    r"|base|admin|root|db))"
+)
+"""What tells several secrets of a name apart."""
+_BELOW = r""":[ \t]{0,3}[|>]?\r?\n[ \t]{1,40}(?=[^\s:]{4,200}[ \t]{0,9}(?:\r?\n|\Z))["']?"""
+"""Between a name of YAML and a value that is alone in the next line."""
+_ENDED = re.compile(
+    rf"(?:(?!tokens){_NOUN}|secret[-_ ]?key|(?<![a-z])pwd)(?:{_ENDING}?{_BELOW}|{_ENDING}{_BETWEEN}){_VALUE}",
+    re.IGNORECASE,
+)
+"""A name with an ending, or a value below its name. The plural `tokens` says how many, and no secret."""
+_SHORT = re.compile(
+    r"""(?:(?<![a-z0-9_])pass(?==)|(?:^|[{,;])[ \t-]{0,20}["']?(?-i:pass)(?=["']?:)"""
+    r"""|["']auth(?=["'][ \t]{0,3}:[ \t]{0,3}["'][\w+/]{16,2000}={0,2}["']))"""
+    rf"{_BETWEEN}(?=[^\sa-z]{{0,40}}[a-z]){_VALUE}",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A short name, which is an ordinary word as well: `PASS: 3 of 4` counts tests, and `auth` may be a kind."""
 _KEYED = re.compile(
     r"(?:[a-z0-9]_(?:(?P<key>key)|pass|auth)|session[_-]?id|(?<![a-z])sid|signature)"
     rf"{_BETWEEN}(?(key){_NO_WORDS}){_VALUE}",
@@ -143,6 +162,10 @@ _OPTION = re.compile(
     r"""|\b(?:(?:mysql|mariadb|sshpass|mongo|login)\w{0,10} [^\r\n]{0,100}?(?<= )-p"""
     r"""|ldap\w{1,10} [^\r\n]{0,100}?(?<= )-w|(?:redis|valkey)-cli [^\r\n]{0,100}?(?<= )-a)"""
     r""" ?["']?(?P<typed>[^\s"'$…-][^\s"']{3,200})"""
+    r"""|(?<= )-pass(?:in|out)? pass:(?P<passed>[^\s"'$…][^\s"']{3,200})"""
+    r"""|\bhtpasswd (?:-\w{1,5} ){0,3}-\w{0,5}b\w{0,5} (?:\S{1,200} ){1,2}"""
+    r"""["']?(?P<last>[^\s"'$…<>-][^\s"']{3,200})"""
+    r"""|\b(?:echo|printf) ["']?(?P<piped>[^\s"'$…-][^\s"']{3,200})["']? ?\| ?sudo -S"""
 )
 _LOGIN = re.compile(r"\blogin[ \t\n]{1,3}\S{1,100}[ \t\n]{1,3}password[ \t\n]{1,3}(?P<secret>\S{1,500})")
 _PGPASS = re.compile(
@@ -157,12 +180,24 @@ _PREFIXED = re.compile(
     r"(?<![A-Za-z0-9])(?P<secret>(?:sk|pk|rk|gsk|pcsk|sbp|tvly|pplx|xai|figd|ntn)[-_](?=[\w-]{0,60}\d)[\w-]{10,300}|pa-[\w-]{30,300}|AIza[\w-]{20,100}"
     r"|(?:key|whsec|nrak|lsv2_[a-z]{2}|vcp|tok|token|secret|jina|co)[-_](?=[a-z0-9]{0,40}\d)[a-z0-9]{20,300}[\w-]{0,60}"
     r"|[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,45}|A(?:KI|SI)A[A-Z0-9]{16}|pat[a-z0-9]{14}\.[a-f0-9]{64}"
-    r"|\d/\d{16}(?:/\d{16})?:[a-f0-9]{32}|[a-f0-9]{32}-us\d{1,2}(?!\w)|access_token\$\w{4,20}\$\w{10,40}\$\w{10,80})",
+    r"|sk-[a-z]{40,300}|\d/\d{16}(?:/\d{16})?:[a-f0-9]{32}|[a-f0-9]{32}-us\d{1,2}(?!\w)|access_token\$\w{4,20}\$\w{10,40}\$\w{10,80})",
     re.IGNORECASE,
 )
 _BEFORE = (
     *("key", "token", "secret", "pass", "auth", "credential", "cookie", "bearer", "contrase", "pwd", "sig"),
-    *("-u", "user", "ldap", "-cli", "identified by", "kennwort", "passe", "senha", "wachtwoord", "пароль"),
+    *(
+        "-u",
+        "user",
+        "ldap",
+        "-cli",
+        "identified by",
+        "kennwort",
+        "passe",
+        "senha",
+        "sudo",
+        "wachtwoord",
+        "пароль",
+    ),
     *("mnemonic", "phrase", "login"),
     *("密码", "密钥", "口令", "パスワード", "トークン", "비밀번호"),
 )
@@ -174,12 +209,14 @@ _SHAPED: tuple[Words, ...] = (
     (_NAMED, _ANY),
     (_HEADER, ("authori", "x-")),
     (_COOKIE, ("cookie",)),
-    (_OPTION, ("-u", "--", "-p", "-w", "-a")),
+    (_OPTION, ("-u", "--", "-p", "-w", "-a", "htpasswd", "sudo")),
     (_LOGIN, ("login",)),
     (_ATTRIBUTES, ("value", "content")),
     (_PHRASE, ("mnemonic", "phrase")),
 )
 _WITH_A_DIGIT: tuple[Words, ...] = (
+    (_ENDED, _ANY),
+    (_SHORT, ("pass", "auth")),
     (_KEYED, ("_key", "_pass", "_auth", "session", "sid", "signature")),
     (_TOLD, _ANY),
     (_BESIDE, _ANY),
@@ -248,8 +285,8 @@ _ESCAPE = re.compile(
     r"&(?:#\d{1,7};?|#[xX][0-9a-fA-F]{1,6};?|[a-zA-Z]{2,31};)"
     r"|%[0-7][0-9a-fA-F]|%[c-fC-F][0-9a-fA-F](?:%[89abAB][0-9a-fA-F]){1,3}"
     r"|\\u(?:[0-9a-fA-F]{4}|\{[0-9a-fA-F]{1,6}\})|\\x[0-9a-fA-F]{2}|\\[0-3][0-7]{2}|\\(?=[._~*-])"
-    r"|(?<=[\w-])(?:\*\*|\\\r?\n)(?=[\w-])|(?<=[\w-]{8})=\r?\n(?=[\w-]{8})|(?<=[\w-])<!--[^<>]{0,50}-->(?=[\w-])"
-    r"|</?(?:a|b|code|em|font|i|kbd|mark|s|small|span|strong|sub|sup|tt|u|wbr)(?: [^<>]{0,100})? ?/?>"
+    r"|(?<=[\w-])(?:\*\*|~~|__|\\\r?\n)(?=[\w-])|(?<=[\w-]{8})=\r?\n(?=[\w-]{8})|(?<=[\w-])<!--[^<>]{0,50}-->(?=[\w-])"
+    r"|</?(?:a|b|br|code|em|font|i|kbd|mark|s|small|span|strong|sub|sup|tt|u|wbr)(?: [^<>]{0,100})? ?/?>"
     "|[\u00ad\u034f\u061c\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
     "|[\U000e0000-\U000e0fff]"
     "|\x1b\\[[0-9;]{0,20}[A-Za-z]"

@@ -47,6 +47,9 @@ REPEATED = [
     *("x-a-token\n", "$6$" + "a" * 20, "ldap -w ", "ab-00000000-", "authorization: a b=c,", "api_key('"),
     *("_KEY value ", "mnemonic a", "seed phrase ", "login ", "login -", "/key/", "Private-Lines: 1\n"),
     *("tea ", "password: abcd ", "_key: a_", "a_key: a-1_", "cookie | a", "mnemonic: abcd abcd "),
+    *("password:\n a", "password_", "htpasswd -b ", "htpasswd -b a ", "echo a", "echo a |"),
+    *(", pass", ",pass:a", "pass=", '"auth":"', "sk-a" + "a" * 39 + "-", "a__", "a~~"),
+    *("<br>", " -pass pass:"),
     *(" ".join(KEYWORDS), "".join(KEYWORDS), "=".join(f"{one} 0123456789abcdef" for one in KEYWORDS)),
 ]  # fmt: skip
 
@@ -100,6 +103,21 @@ WALLET = "abandon ripple velvet orphan cactus drift lunar pottery siege whisper 
         (f"Private-Lines: 1\n{'aB3/' * 16}\nPrivate-MAC: 00ff", "aB3/aB3/"),
         (f"the seed phrase is {WALLET}", "kidney"),
         (f'"mnemonic": "{WALLET}"', "kidney"),
+        ("secret_key_base: " + 8 * "0f9e8d7c6b5a4938", "0f9e8d"),
+        ('{"auths": {"plover.example": {"auth": "Ym9iOmh1bnRlcjIyeA=="}}}', "Ym9iOmh1"),
+        ("password1=monkey12345x", "monkey12345x"),
+        ("db_password_prod: monkey12345x", "monkey12345x"),
+        ("SMTP_PASSWD_NEW=monkey12345x", "monkey12345x"),
+        ("passwords: monkey12345x", "monkey12345x"),
+        ("user: me\npass: monkey12345x", "monkey12345x"),
+        ('{"user": "me", "pass": "monkey12345x"}', "monkey12345x"),
+        ("PASS=monkey12345x", "monkey12345x"),
+        ("password:\n  monkey12345x\nport: 25", "monkey12345x"),
+        ("sk-" + 3 * "qzjxwvkypbdgmfth", "qzjxwvky"),
+        ("openssl rsa -passin pass:monkey12345x", "monkey12345x"),
+        ("htpasswd -b users me monkey12345x", "monkey12345x"),
+        ("htpasswd -nb me monkey12345x > users", "monkey12345x"),
+        ("echo monkey12345x | sudo -S ls", "monkey12345x"),
     ],
 )
 def test_a_secret_beside_its_name_is_masked_in_other_ways_of_writing(text: str, secret: str) -> None:
@@ -122,10 +140,29 @@ def test_a_secret_beside_its_name_is_masked_in_other_ways_of_writing(text: str, 
         "mnemonic: king philip came over for good soup",
         "docker run -p 8080:80 plover",
         "https://plover.example/key/value-store",
+        "pass: 3 of 4 tests",
+        "--- PASS: TestSearch1 (0.00s)\nPASS: tests/search2.js",
+        "pass: 12/14, fail=0 pass=2026, the first pass: v2-index",
+        '{"auth": "required", "proxy": {"auth": "oauth2"}}',
+        "passwords are rotated, and passwords: 2 of 9 are weak",
+        "tokens: 4096/8192 (tokens: 10k-20k), total_tokens: 12345678",
+        "password_updated_at: 2026-01-12, password_min_length: 12, secret_name: prod-db-1",
+        "password:\n  see the safe in room 12\nsecret:\n  name1: tea",
+        "htpasswd -c users me, then echo done | sudo tee log2026",
+        "the ~~struck~~ name__of_a_field__of_the_table_2026<br>0f9e8d7c6b5a493827160f9e8d7c6b5a",
     ],
 )
 def test_what_only_looks_like_a_name_with_a_value_is_kept(text: str) -> None:
     assert masked(text) == text
+
+
+@pytest.mark.parametrize("sign", ["<br>", "~~", "__"])
+@pytest.mark.parametrize(
+    "key", ["AKIAIOSFODNN7PLOVER2", "glpat-ab3dEf6hIj9kLm2nOp5q", "shpat_" + 2 * "0f9e8d7c6b5a4938"]
+)
+def test_a_sign_inside_a_key_shows_no_part_of_it(key: str, sign: str) -> None:
+    for place in (8, len(key) // 2, len(key) - 4):
+        assert masked(f"tea {key[:place]}{sign}{key[place:]} tea") == "tea … tea"
 
 
 @pytest.mark.parametrize("path", ["a" * 900, "a/" * 400_000, "\0", "\ud800", "é" * 4_000, "."])
