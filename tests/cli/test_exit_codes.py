@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +36,26 @@ def test_a_full_disk_ends_with_3_and_says_so(run: Run, home: Home) -> None:
     assert ended.err.startswith(f"The disk is full: there is no room left to write {home.file}.")
     assert "permission" not in ended.err
     assert home.contents() == before
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_an_output_on_a_full_disk_ends_with_3_and_one_sentence(more: list[str]) -> None:
+    command = [sys.executable, "-m", "workbench", "systems", *more]
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert ended.returncode == 3
+    assert ended.stderr.splitlines() == [
+        "The output or a temporary file cannot be written: No space left on device.",
+        "  Free some space, or send the output to another place.",
+    ]
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_a_closed_output_ends_with_3(run: Run, more: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    ended = run("systems", *more)
+    assert ended.code == 3
+    assert ended.err.startswith("The output cannot be written: it is closed.")
 
 
 @contextmanager

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import sys
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -43,15 +46,29 @@ def run(command: typer.Typer | None = None) -> NoReturn:
         print_error(str(message))
         code = message.exit_code
     except Exception as error:
-        if isinstance(error, OSError) and error.filename:  # a path that this system cannot hold or use
-            error = StorageError(f"{error.filename!s:.200} cannot be used: {error.strerror}.", "Check it.")
-            print_error(str(error))
-            raise SystemExit(error.exit_code) from None
-        print_error(
-            f"{traceback.format_exc()}This is a mistake in the workbench. Please report the lines above."
-        )
-        code = OWN_MISTAKE
+        failure = _of_system(error)
+        mistake = "This is a mistake in the workbench. Please report the lines above."
+        print_error(str(failure or f"{traceback.format_exc()}{mistake}"))
+        code = failure.exit_code if failure else OWN_MISTAKE
     raise SystemExit(code if isinstance(code, int) else 0)
+
+
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+def _of_system(error: Exception) -> StorageError | None:
+    """What is said of a path that this system cannot use, or of a full disk; None for our own mistake."""
+    if not isinstance(error, OSError):
+        return None
+    if error.filename:
+        return StorageError(f"{error.filename!s:.200} cannot be used: {error.strerror}.", "Check it.")
+    if error.errno not in NO_ROOM:
+        return None
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the end of the process writes again
+    return StorageError(
+        f"The output or a temporary file cannot be written: {error.strerror}.",
+        "Free some space, or send the output to another place.",
+    )
 
 
 @contextmanager

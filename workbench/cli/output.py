@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from workbench.errors import Interrupted
+from workbench.errors import Interrupted, StorageError
 from workbench.masking import masked, own_keys, without_own_keys
 from workbench.safe_text import json_text, visible
 
@@ -27,11 +27,13 @@ ASCII = {
 
 def print_output(what: Any, as_json: bool = False, details: bool = False) -> None:
     """Prints a result to stdout: as JSON, by its own `as_json` if it has one, or as `show` does."""
+    if sys.stdout is None:
+        raise StorageError("The output cannot be written: it is closed.", "Send it to a file or a terminal.")
     if as_json:
         what = what.as_json() if hasattr(what, "as_json") else what
         encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
         only_ascii = not encoding.lower().startswith("utf")
-        print(json_text(_without_keys(what, own_keys()), only_ascii))
+        print(json_text(_without_keys(what, own_keys()), only_ascii), flush=True)
     else:
         from workbench.views.show import show
 
