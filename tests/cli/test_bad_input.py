@@ -74,6 +74,14 @@ def test_a_missing_folder_is_refused_by_the_program_itself() -> None:
     assert refuses(python("-m", "workbench", "index", "no/such/folder"), "no/such/folder does not exist")
 
 
+@pytest.mark.parametrize("command", [["index"], ["search", "tea", "-m"], ["doctor"]])
+def test_the_folder_of_an_unknown_user_does_not_exist(run: Run, command: list[str]) -> None:
+    folder = "~nobody-of-this-name/notes"
+    assert refuses(
+        run(*command, folder), "There is no" if command == ["doctor"] else "does not exist", folder
+    )
+
+
 @pytest.mark.parametrize(
     ("folder", "problem"),
     [("gone", "does not exist"), ("MEMORY.md", "not a folder"), ("empty", "holds no Markdown")],

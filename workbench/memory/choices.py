@@ -111,5 +111,5 @@ def _file(index_path: Path) -> Path:
     name = str(index_path)
     if not ADDRESS.match(name):
         # The index itself is a link to its newest build, so only the path above it is resolved.
-        name = str(index_path.expanduser().parent.resolve() / index_path.name)
+        name = str(Path(os.path.expanduser(index_path)).parent.resolve() / index_path.name)
     return index_home() / f"choices-{hashlib.sha256(name.encode()).hexdigest()[:16]}.json"

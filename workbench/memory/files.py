@@ -90,7 +90,7 @@ def memory_root(folder: str | os.PathLike[str]) -> Path:
 
     Raises InputError when it does not exist, is not a folder, or cannot be read.
     """
-    root = Path(folder).expanduser()
+    root = Path(os.path.expanduser(folder))  # which leaves the name of an unknown user as it is
     try:
         if not root.exists():
             raise InputError(f"The memory folder {root} does not exist.", _path_advice(str(root)))

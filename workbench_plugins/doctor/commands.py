@@ -127,7 +127,7 @@ def held_at(store: str, index_path: Path | None = None) -> list[StoreSnapshot]:
     """What a store holds, or each index of a memory's folder; nothing for the address of a server."""
     if SCHEME in store:
         return []
-    path = Path(store).expanduser()
+    path = Path(os.path.expanduser(store))
     if not path.exists():
         raise InputError(f"There is no {store}.", "Give a memory's folder or a store.")
     if path.is_dir() and not is_store(path):

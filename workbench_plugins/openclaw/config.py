@@ -252,7 +252,7 @@ def read(
     values of another type or beyond repair, and when the release is unknown and matters.
     """
     text, _, agent = os.fspath(name).partition("#")
-    data = merged(load(Path(text).expanduser()), more or {})
+    data = merged(load(Path(os.path.expanduser(text))), more or {})
     return configured(data, Path(text), agent, system, release)
 
 
@@ -287,7 +287,7 @@ def configured(
         environment={one.url_variable: url for one in _providers(search) if url},
         chunker=_chunker(newest, search, model),
         store=_store(search, agent),
-        workspace=Path(workspace).expanduser() if isinstance(workspace, str) and workspace else None,
+        workspace=Path(os.path.expanduser(workspace)) if isinstance(workspace, str) and workspace else None,
         citations=str(at(data, "memory.citations", "auto")),
     )
     findings = [_finding(one, given, unknown, configuration, newest) for one in given]
@@ -330,12 +330,12 @@ def _chunker(newest: bool, search: Search, model: str | None) -> Chunker:
 
 def _store(search: Search, agent: str) -> Path:
     path = search["store.path"] or f"{_state()}/memory/{{agentId}}.sqlite"
-    return Path(path.replace("{agentId}", agent)).expanduser()
+    return Path(os.path.expanduser(path.replace("{agentId}", agent)))
 
 
 def _state() -> Path:
     """OpenClaw's state folder."""
-    return Path(os.environ.get("OPENCLAW_STATE_DIR") or "~/.openclaw").expanduser()
+    return Path(os.path.expanduser(os.environ.get("OPENCLAW_STATE_DIR") or "~/.openclaw"))
 
 
 # The effect of each key

@@ -763,7 +763,7 @@ def open_live_store(
     `index_path`, by default in the cache folder. Raises InputError for a file that is not such a memory, and,
     without `re_embed`, if the store's model is not available or `embedder` is another one.
     """
-    path = Path(file).expanduser()
+    path = Path(os.path.expanduser(file))
     store = LiveStore(path)
     try:
         if not re_embed:
