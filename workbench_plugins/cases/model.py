@@ -52,6 +52,8 @@ MOST_NOTES = 5_000
 MOST_QUESTIONS = 1_000
 MOST_DIMENSIONS = 8_192
 MOST_LISTED = 10_000
+LARGEST_SCORE = 3.4e38
+"""About the largest number of 32 bits, as engines keep scores. Sums and differences are numbers, too."""
 MOST_SYSTEMS = 50
 MOST_CHANGES = 100
 """Changes, and settings, of one system."""
@@ -81,6 +83,7 @@ def _name(text: str) -> str:
 Name = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_name)]
 _NAME = TypeAdapter[str](Name)
 Words = Annotated[str, Field(max_length=MOST_CHARACTERS)]
+Score = Annotated[float, Field(ge=-LARGEST_SCORE, le=LARGEST_SCORE)]
 Line = Annotated[int, Field(ge=0, lt=2**31)]
 
 
@@ -218,8 +221,8 @@ class CaseChunker(CasePart):
 class CaseLists(CasePart):
     """What two legs returned: the scores of documents by their ids; larger is better."""
 
-    vector: dict[Name, float] = Field(default={}, max_length=MOST_LISTED)
-    keyword: dict[Name, float] = Field(default={}, max_length=MOST_LISTED)
+    vector: dict[Name, Score] = Field(default={}, max_length=MOST_LISTED)
+    keyword: dict[Name, Score] = Field(default={}, max_length=MOST_LISTED)
 
     @model_validator(mode="after")
     def _not_empty(self) -> CaseLists:

@@ -86,9 +86,10 @@ def lint(run: Run, scale: tuple[float, float] | None = None, limit: int | None =
     Without a scale, scores beyond 0 to 1 are told only if nearly all are within.
     """
     rankings = {question: run.ranking(question) for question in run.rows}
-    rules = [*(Rule(*one) for one in FAILS.items()), *_asked_rules(run, scale, limit)]
-    found = [finding for rule in rules for finding in _applied(rule, rankings)]
-    return RunFindings(run, [*found, *_patterns(rankings, run)])
+    with np.errstate(all="ignore"):  # a run can have any numbers
+        rules = [*(Rule(*one) for one in FAILS.items()), *_asked_rules(run, scale, limit)]
+        found = [finding for rule in rules for finding in _applied(rule, rankings)]
+        return RunFindings(run, [*found, *_patterns(rankings, run)])
 
 
 def lint_labelled(run: Run, truth: Truth, against: OrderAgainstOurs | None = None) -> list[RunFinding]:

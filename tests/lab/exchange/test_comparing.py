@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,13 @@ def test_a_planted_fault_is_found_and_a_clean_run_is_not_accused(
     assert kinds(run(q1=answer)) == {kind}
     (finding,) = [one for one in lint(run(q1=clean, q2=answer)) if one.kind == kind]
     assert (finding.questions, "'q2'" in finding.first) == (1, True)
+
+
+def test_a_run_of_infinite_scores_alone_is_told_of_without_a_warning() -> None:
+    endless = float("inf")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "infinite scores" in kinds(run(q1=[("a", endless), ("b", endless), ("c", -endless)]))
 
 
 def test_a_fault_by_rank_names_its_line_where_the_file_has_another_order(tmp_path: Path) -> None:
