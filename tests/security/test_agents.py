@@ -163,7 +163,11 @@ def stdio(sample: object) -> Iterator[subprocess.Popen[str]]:
 
 CLIENT = {"name": "a test", "version": "1"}
 HALF = '{"jsonrpc":"2.0","id":7,"method":"ping","params":{"x":"\\ud800"}}'
-BAD_LINES = [HALF, "{", "[" * 10_000, "[]", "7"]
+BAD_IDS = [
+    f'{{"jsonrpc":"2.0","id":{one},"method":"tools/list"}}'
+    for one in ('{"a":1}', "null", "1e400", "NaN", "1.5")
+]
+BAD_LINES = [HALF, "{", "[" * 10_000, "[]", "7", *BAD_IDS]
 
 
 def test_a_line_that_is_no_message_gets_a_parse_error_and_the_server_goes_on(
@@ -172,11 +176,12 @@ def test_a_line_that_is_no_message_gets_a_parse_error_and_the_server_goes_on(
     assert stdio.stdin is not None
     assert stdio.stdout is not None
     ping = '{"jsonrpc":"2.0","id":8,"method":"ping"}'
+    told = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
     hello = json.dumps({
         "jsonrpc": "2.0", "id": 1, "method": "initialize",
         "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": CLIENT},
     })  # fmt: skip
-    stdio.stdin.write("\n".join([hello, *BAD_LINES, ping]) + "\n")
+    stdio.stdin.write("\n".join([hello, told, *BAD_LINES, ping]) + "\n")
     stdio.stdin.flush()
     answers = [json.loads(stdio.stdout.readline()) for _ in range(len(BAD_LINES) + 2)]
     errors = [one["error"]["code"] for one in answers if "error" in one]

@@ -30,6 +30,8 @@ from mcp_types import (
     CallToolResult,
     ErrorData,
     JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCNotification,
     ListToolsResult,
     TextContent,
     Tool,
@@ -215,10 +217,15 @@ async def _refuse_unreadable(
     """Passes messages on; answers what could not be read as a message, which the library drops silently."""
     async with passed_on:
         async for item in read:
-            if isinstance(item, Exception):
+            if isinstance(item, Exception) or _lacks_an_id(item.message):
                 await send(SessionMessage(NOT_JSON_RPC))
             else:
                 await passed_on.send(item)
+
+
+def _lacks_an_id(message: JSONRPCMessage) -> bool:
+    """Whether a request has no id of JSON-RPC, such as an object: the library takes it for a notification."""
+    return isinstance(message, JSONRPCNotification) and not message.method.startswith("notifications/")
 
 
 def serve_http(tools: AgentTools, host: str = "127.0.0.1", port: int = 8765) -> None:
