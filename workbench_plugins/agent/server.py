@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import socket
 import sys
 import time
@@ -22,7 +23,6 @@ from anyio.streams.memory import MemoryObjectSendStream
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
-from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.message import SessionMessage
 from mcp_types import (
     PARSE_ERROR,
@@ -38,6 +38,8 @@ from mcp_types import (
     ToolAnnotations,
 )
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -48,6 +50,22 @@ from workbench.memory.data_files import load_data
 from workbench.safe_text import visible
 from workbench_plugins.agent.tool_contracts import failed
 from workbench_plugins.agent.tools import AgentTools, side_by_side
+
+
+class FromThisMachine:
+    """An ASGI app that refuses a request whose Host or Origin does not name this machine."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        app = self._app
+        if not HERE.fullmatch(headers.get("host", "")):
+            app = Response("Invalid Host header", status_code=421)
+        elif not all(map(ORIGIN.fullmatch, headers.getlist("origin"))):
+            app = Response("Invalid Origin header", status_code=403)
+        await app(scope, receive, send)
 
 
 class StopsForTheGone:
@@ -127,8 +145,9 @@ def log_to_stderr() -> logging.Handler:
 
 PATH = "/mcp"
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-NAMES = ("127.0.0.1:*", "[::1]:*", "localhost:*")
+HERE = re.compile(r"(?:127\.0\.0\.1|\[::1\]|localhost)(?::\d{1,5})?")
 """The names of this machine that a request may use: a site whose name resolves to this machine is refused."""
+ORIGIN = re.compile(f"http://{HERE.pattern}")
 
 MOST_BYTES = 2**20
 """The longest body of a request; 413 is the answer to a longer one."""
@@ -252,19 +271,13 @@ def serve_http(tools: AgentTools, host: str = "127.0.0.1", port: int = 8765) -> 
 
 def http_app(tools: AgentTools) -> Starlette:
     """The tools as an ASGI app: POST to PATH; other methods are refused, other sites' pages too."""
-    settings = TransportSecuritySettings(
-        enable_dns_rebinding_protection=True,
-        allowed_hosts=list(NAMES),
-        allowed_origins=[f"http://{name}" for name in NAMES],
-    )
     manager = StreamableHTTPSessionManager(
         memory_server(tools),
         json_response=True,
         stateless=True,
-        security_settings=settings,
         max_request_body_size=MOST_BYTES,
     )
-    endpoint = StopsForTheGone(StreamableHTTPASGIApp(manager))
+    endpoint = FromThisMachine(StopsForTheGone(StreamableHTTPASGIApp(manager)))
     return Starlette(routes=[Route(PATH, endpoint, methods=["POST"])], lifespan=lambda _: manager.run())
 
 
