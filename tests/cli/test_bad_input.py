@@ -16,6 +16,7 @@ from tests import world
 from tests.cli.test_cli import Place
 from tests.commands import Outcome, Run, python
 from workbench.memory.embedding.local import PACKAGED_IN, PACKAGED_MODEL, PACKAGED_SHA256, packaged_model
+from workbench.memory.files import LONGEST_PATH
 from workbench.memory.options import Options
 from workbench.memory.sources import LineChunker
 from workbench.memory.store.contract import Settings
@@ -80,6 +81,22 @@ def test_the_folder_of_an_unknown_user_does_not_exist(run: Run, command: list[st
     assert refuses(
         run(*command, folder), "There is no" if command == ["doctor"] else "does not exist", folder
     )
+
+
+def test_a_folder_that_lies_too_deep_is_left_out_and_the_others_are_read(run: Run, tmp_path: Path) -> None:
+    root = world.write(tmp_path / "wren", {"memory/tea.md": "A cup of tea.\n"})
+    above, name = os.open(root / "memory", os.O_RDONLY), "a" * 200
+    for _ in range(LONGEST_PATH // len(name) + 1):
+        os.mkdir(name, dir_fd=above)
+        inside = os.open(name, os.O_RDONLY, dir_fd=above)
+        os.close(above)
+        above = inside
+    os.close(above)
+    outcome = run("index", root, "--index", tmp_path / "i.sqlite")
+    assert outcome.code == 0
+    assert "Indexed 1 file" in outcome.out + outcome.err
+    assert "… lies too deep: its path is longer than this system reads." in outcome.err
+    assert len(outcome.err) < 1_000
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,8 @@ from workbench.records import Document
 
 LARGEST_FILE = 10_000_000
 """Bytes."""
+LONGEST_PATH = os.pathconf("/", "PC_PATH_MAX")
+"""Bytes, with a zero at the end: the system opens no longer path, and lists no folder of one."""
 SAME_TIME_NS = 20_000_000
 """Two changes within this time can leave the same modification time; Linux ticks every 1 to 10 ms."""
 
@@ -114,6 +116,11 @@ def read_document(location: FileLocation, path: str) -> Document:
     """
     if not is_utf8(path):
         raise InputError(f"The file name {path!r} is not UTF-8.", "Rename the file.")
+    if len(os.fsencode(location.trusted.joinpath(*location.below))) >= LONGEST_PATH:
+        raise InputError(
+            f"{path[:80]}… lies too deep: its path is longer than this system reads.",
+            "Move its files up, or out of the memory.",
+        )
     with open_plain(location, path) as file:
         info = settled(file)
         _check_size(info.st_size, path)
@@ -437,9 +444,18 @@ def _relative(root: Path, path: str | Path) -> str:
 
 
 def _markdown(root: Path, top: Path, rules: FileRules) -> Iterator[str]:
-    for folder, names in _walk(top, rules, _refuse):
+    too_deep: list[str] = []
+
+    def on_error(error: OSError) -> None:
+        if error.errno == errno.ENAMETOOLONG:
+            too_deep.append(error.filename)
+        else:
+            _refuse(error)
+
+    for folder, names in _walk(top, rules, on_error):
         inside = _relative(root, folder)
         yield from (name if inside == "." else f"{inside}/{name}" for name in names)
+    yield from (_relative(root, folder) for folder in too_deep)  # so that reading one says what is wrong
 
 
 def _walked(top: Path, rules: FileRules) -> Iterator[Path]:

@@ -6,6 +6,7 @@ text by the rules of a system that the workbench reproduces.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -305,6 +306,11 @@ def stamps_of(files: Iterable[tuple[str, str]]) -> dict[str, Look]:
         try:
             info = os.lstat(file)
         except FileNotFoundError:
+            continue
+        except OSError as error:
+            if error.errno != errno.ENAMETOOLONG:
+                raise
+            found[path] = Look(0, 0)  # so that reading it says what is wrong
             continue
         found[path] = Look(info.st_size, info.st_mtime_ns)
     return found
