@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
-import sys
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -15,7 +13,7 @@ import typer
 from typer.exceptions import TyperException
 
 from workbench.cli.app import app
-from workbench.cli.output import prepare_streams, print_error
+from workbench.cli.output import give_up_output, prepare_streams, print_error
 from workbench.cli.typed import usage_error
 from workbench.errors import InputError, StorageError, WorkbenchError
 from workbench.registry import ExtensionWarning, not_there
@@ -64,7 +62,7 @@ def _of_system(error: Exception) -> StorageError | None:
         return StorageError(f"{error.filename!s:.200} cannot be used: {error.strerror}.", "Check it.")
     if error.errno not in NO_ROOM:
         return None
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the end of the process writes again
+    give_up_output()
     return StorageError(
         f"The output or a temporary file cannot be written: {error.strerror}.",
         "Free some space, or send the output to another place.",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -83,6 +84,11 @@ def telling_of_interruption() -> Iterator[None]:
         progress = str(interruption) if isinstance(interruption, Interrupted) else ""
         print_error(progress or "Interrupted: the command has not finished.")
         raise
+
+
+def give_up_output() -> None:
+    """Sends what stdout still holds to nowhere: the end of the process would try to write it again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def prepare_streams() -> None:
