@@ -174,11 +174,17 @@ def _words(asked: Asked) -> Iterator[Cause]:
     )
 
 
+IDEOGRAPH = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
+
+
 def _has_pieces(word: str, known: Counter[str]) -> bool:
-    """Whether notes have two neighbouring characters of a word in a script without blanks."""
+    """Whether notes have a part of a word in a script without blanks, in which a whole sentence is one word.
+
+    A part is two neighbouring characters, or one that is a word of its own, as in Chinese.
+    """
     if script(word) not in UNSPACED:
         return False
-    pieces = [one + other for one, other in pairwise(word)]
+    pieces = [*(one + other for one, other in pairwise(word)), *IDEOGRAPH.findall(word)]
     return any(piece in one for one in known if script(one) in UNSPACED for piece in pieces)
 
 
@@ -305,7 +311,7 @@ def lacks_words(asked: Asked) -> list[Cause]:
     """Whether the wanted file has no word of content of the question, nor one that begins like it."""
     words = content_words(asked)
     asked_for = [*words, *NUMBER.findall(asked.question)]
-    if not words or any(is_near(one.lower(), asked.own) for one in asked_for):
+    if not words or any(is_near(one.lower(), asked.own) or _has_pieces(one, asked.own) for one in asked_for):
         return []
     says = f"the file has none of these words of the question: {', '.join(words[:6])}"
     repair = "write them into the file, or ask with words that it has"

@@ -30,6 +30,7 @@ from workbench_plugins.diagnose.misread_terms import misread_terms
 from workbench_plugins.diagnose.question_causes import (
     causes_of_form,
     causes_of_words,
+    lacks_words,
     other_words,
     question_causes,
 )
@@ -774,3 +775,19 @@ def test_a_name_of_the_notes_does_not_hide_the_language_of_a_question(tmp_path: 
 @pytest.mark.parametrize("date", ["2 February", "February 2nd, 2026", "2026-02-02", "2.2.2026"])
 def test_no_part_of_a_date_is_a_word_that_another_one_may_replace(date: str) -> None:
     assert replaceable(f"what broke on {date}") == ["what", "broke"]
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "lacks"),
+    [
+        ("柠檬树上的虫子怎么办", "柠檬树要多浇水。", False),
+        ("母への贈り物", "母の誕生日に膝掛けをあげた。", False),
+        ("柠檬树上的虫子怎么办", "The lemon tree needs water.", True),
+    ],
+)
+def test_a_sentence_without_blanks_is_lacking_only_if_no_part_of_it_is_there(
+    tmp_path: Path, question: str, text: str, lacks: bool
+) -> None:
+    with world.build(tmp_path, {"memory/tree.md": f"# x\n\n{text}\n"}) as index:
+        asked = Asked(question, SYSTEMS[THREE_FIXES.name], index, lambda _: False, wanted="memory/tree.md")
+        assert bool(lacks_words(asked)) == lacks
