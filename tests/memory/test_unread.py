@@ -124,6 +124,22 @@ def test_an_empty_file_is_never_called_unknown(root: Path, tmp_path: Path, run: 
     assert "most similar" not in told
 
 
+def test_a_transcript_of_another_form_is_not_called_empty(root: Path, tmp_path: Path, run: Run) -> None:
+    sessions = tmp_path / "sessions"
+    sessions.mkdir()
+    line = '{"role": "user", "content": "Where did I park?"}\n'
+    (sessions / "chat.jsonl").write_text(line, encoding="utf-8")
+    assert run("index", str(root), "--sessions", str(sessions)).code == 0
+    asked = "-t", "sessions/chat.jsonl", "-m", str(root)
+    told = run("explain", "where did I park", *asked).out
+    assert "it is a file without a message as OpenClaw writes them. Each message is a line" in told
+    cause = run("diagnose", "where did I park", *asked).out
+    assert cause.startswith(
+        "Cause: index: the transcript has no message in the form of OpenClaw's transcripts"
+    )
+    assert "empty" not in told + cause
+
+
 def test_a_link_to_a_folder_is_named_for_each_file_in_it(root: Path, tmp_path: Path) -> None:
     (tmp_path / "else").mkdir()
     (tmp_path / "else/plumber.md").write_text("The plumber comes on Thursdays.\n", encoding="utf-8")

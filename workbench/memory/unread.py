@@ -161,6 +161,8 @@ def _walked(root: Path) -> Iterator[str]:
             yield name if inside == "." else f"{inside}/{name}"
 
 
+TRANSCRIPT = ".jsonl"
+MESSAGES = 'Each message is a line: {"type": "message", "message": {"role": "user", "content": …}}'
 ADD = "--extra . reads them."
 A_LINK = "Links are not followed."
 FOLDERS = "Links are not followed: --extra PATH reads the folder itself."
@@ -203,4 +205,6 @@ def _refused(root: Path, path: str, extra: Iterable[str]) -> Unread | None:
 
 def without_text(path: str) -> Unread:
     """What is said of a file that has no text to find, whether or not an index has it."""
+    if path.endswith(TRANSCRIPT):
+        return Unread(path, "without a message as OpenClaw writes them", MESSAGES)
     return Unread(path, "without text", "Write something into them.")

@@ -9,7 +9,7 @@ from workbench_plugins.diagnose.index_of_folder import index_command
 
 KINDS = load_data(__file__, "kinds.toml")
 """Where each kind of cause is, what it says, and what repairs it."""
-CERTAIN = ("not read", "empty", "wordless", "new", "gone")
+CERTAIN = ("not read", "empty", "no messages", "wordless", "new", "gone")
 """What is seen in the index and the folder, without a trial."""
 
 

@@ -22,7 +22,7 @@ from workbench.memory.options import Options
 from workbench.memory.store.sqlite import database
 from workbench.memory.store.sqlite.location import words_file
 from workbench.memory.sync import index_folder
-from workbench.memory.unread import A_LINK, ADD, FOLDERS, RENAME, Unread
+from workbench.memory.unread import A_LINK, ADD, FOLDERS, RENAME, TRANSCRIPT, Unread
 from workbench.records import first_of
 from workbench.registry import has_feature
 from workbench.retrieval.foreign_ids import path_form
@@ -101,7 +101,8 @@ def causes_outside(runs: Reruns, goal: Goal) -> Iterator[Cause]:
     changed = changed_files(index)
     indexed = index.rows_of(goal.path).size > 0
     if not indexed and goal.path not in changed and goal.path in index.paths():
-        yield of_kind("empty", index, f"{goal.path}: the index knows the file, and has no chunk of it")
+        kind = "no messages" if goal.path.endswith(TRANSCRIPT) else "empty"
+        yield of_kind(kind, index, f"{goal.path}: the index knows the file, and has no chunk of it")
         return
     there = None if indexed else unread_near(index, goal.path)
     if there is not None:
