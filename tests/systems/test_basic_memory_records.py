@@ -54,6 +54,8 @@ def test_so_many_lists_are_the_recorded_ones_and_the_others_have_a_cause(
         "tied": len(different) - len(left),
         "forms": sum(given_by(one.asked.rows, rows) for one, rows in zip(left, answers, strict=True)),
     }
+    # Of 495 lists of 0.23.2 in PostgreSQL one has two near scores, whose order depends on the processor.
+    assert counts.pop("equal") in (told["equal"], told["equal"] + told.get("processor", 0))
     assert counts == {name: told.get(name, 0) for name in counts}
 
 
