@@ -80,7 +80,17 @@ def test_search_and_explain_use_the_recommended_system_by_default(run: Run, plac
 
 def test_search_as_json_has_the_whole_trace(run: Run, place: Place) -> None:
     found = run("search", QUESTION, *place.options, "--system", SYSTEM, "--json").json()
-    keys = {"question", "system", "match", "indexed_otherwise", "legs", "notes", "results", "dropped"}
+    keys = {
+        "question",
+        "read_as",
+        "system",
+        "match",
+        "indexed_otherwise",
+        "legs",
+        "notes",
+        "results",
+        "dropped",
+    }
     assert set(found) == keys
     assert (found["question"], found["system"]) == (QUESTION, SYSTEM)
     assert found["match"] == '"rooibos" AND "in" AND "the" AND "afternoon"'

@@ -125,7 +125,7 @@ def test_the_code_of_the_page_runs(sample: MemoryIndex, monkeypatch: pytest.Monk
         exec(compile(code, "diagnose.md", "exec"), {})
 
 
-PRINTING = [("diagnose", 1), ("measuring", 1), ("recommended", 2)]
+PRINTING = [("diagnose", 1), ("measuring", 1), ("recommended", 3)]
 """Pages, each with its number of commands below which a page has what they print."""
 
 

@@ -174,7 +174,8 @@ def _words(asked: Asked) -> Iterator[Cause]:
     )
 
 
-IDEOGRAPH = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
+IDEOGRAPH = re.compile("(?<![\u3400-\u9fff])[\u3400-\u9fff](?![\u3400-\u9fff])")
+"""A Chinese character that stands alone between others, as a word of Japanese often does."""
 
 
 def _has_pieces(word: str, known: Counter[str]) -> bool:
