@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from workbench.memory.index import MemoryIndex
 from workbench.retrieval.pipeline import search
 from workbench_plugins.cases.making import case_of
 from workbench_plugins.cases.running import run_case
+from workbench_plugins.recommended.keywords import porter_stems
+from workbench_plugins.recommended.layout import PassagesLayout, passages_of
 from workbench_plugins.recommended.pipelines import RECOMMENDED
 from workbench_plugins.recommended.spelling import corrections
 
@@ -58,6 +61,19 @@ def test_a_misspelt_question_has_the_answer_of_the_right_one_and_says_so(sample:
     assert found.rows.tolist() == right.rows.tolist()
     assert found.columns["score"].tolist() == right.columns["score"].tolist()
     assert (right.read_as, right.notes) == ("", ())
+
+
+def test_a_word_that_a_file_has_in_its_name_alone_is_no_misspelt_one(sample: MemoryIndex) -> None:
+    passages = passages_of(sample.laid_out(PassagesLayout()))
+    assert passages is not None
+    (alone, *_) = [
+        word
+        for path in sample.paths()
+        for word in re.findall(r"[a-z]{5,}", path)
+        if not any(passages.passages.chunk_stems.postings(stem)[0].size for stem in porter_stems(word))
+    ]
+    assert passages.corrections(f"where is the {alone}") == {}
+    assert all(map(passages._is_known, porter_stems(alone)))
 
 
 def test_without_correction_the_question_is_read_as_it_is_written(sample: MemoryIndex) -> None:

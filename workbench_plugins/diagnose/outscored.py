@@ -83,7 +83,8 @@ def higher(runs: Reruns, goal: Goal, asked: Asked | None = None) -> list[Cause]:
     telling = _telling(theirs, asked)
     more = asked.first_that_works(f"{asked.question} {word}" for word in telling)
     if more:
-        works = f"with this word of the file the answer is as wanted; {difference}"
+        word = more.rpartition(" ")[2]
+        works = f"with “{word}”, which the file has, the answer is as wanted; {difference}"
         return [Cause((writer,), says, asked.instead(more), works, verified=True)]
     return [Cause((writer,), says, REPAIR, difference, verified=False)]
 

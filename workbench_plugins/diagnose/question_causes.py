@@ -181,7 +181,7 @@ IDEOGRAPH = re.compile("(?<![\u3400-\u9fff])[\u3400-\u9fff](?![\u3400-\u9fff])")
 def _has_pieces(word: str, known: Counter[str]) -> bool:
     """Whether notes have a part of a word in a script without blanks, in which a whole sentence is one word.
 
-    A part is two neighbouring characters, or one that is a word of its own, as in Chinese.
+    A part is two neighbouring characters, or a Chinese one that stands alone between others.
     """
     if script(word) not in UNSPACED:
         return False

@@ -138,7 +138,7 @@ class PassageIndex(IndexAdapter):
         return corrections(
             question,
             lambda word: word.lower() in STOP_WORDS or any(map(embedder.knows, {word, word.lower()})),
-            lambda word: any(self._count(stem) for stem in porter_stems(word)),
+            lambda word: any(map(self._is_known, porter_stems(word))),
             self._count_of_word,
         )
 
@@ -154,6 +154,10 @@ class PassageIndex(IndexAdapter):
         """In how many chunks a word stands, in any form; 0 if it does not stand in this form anywhere."""
         count = max(map(self._count, content_stems(word)), default=0)
         return count if count and self.inner.keyword(Query((Clause(word),)), 1).rows.size else 0
+
+    def _is_known(self, stem: str) -> bool:
+        """Whether a chunk has a stem, or the title or the path of a file."""
+        return bool(self._count(stem) or self.passages.title_stems.postings(stem)[0].size)
 
     def _count(self, stem: str) -> int:
         return int(self.passages.chunk_stems.postings(stem)[0].size)

@@ -21,6 +21,8 @@ from workbench_plugins.diagnose.parameters import Aim, Goal
 from workbench_plugins.rerank import reranker_named, with_reranker
 
 SECOND = "by how much is the cargo bike over its budget", "memory/projects/cargo-bike.md"
+MORE = "discs"
+"""A word of the second file that brings it to the first place."""
 SEVENTH = "what did the replacement disk for heron cost in the end", "memory/2025-11-08.md"
 
 
@@ -50,9 +52,11 @@ def test_the_largest_lead_is_a_part_of_the_score(sample: MemoryIndex, second: Di
     most = max(leads, key=leads.__getitem__)
     name = pipeline["fusion"].score_name(most)  # type: ignore[attr-defined]
     whole = f"the whole difference is {first.score - mine.score:.3g}"
-    evidence = second.causes[0].evidence
-    assert evidence.startswith(f"its largest lead is in the {name}: {leads[most]:.3g} of the score; ")
-    assert evidence.endswith(whole)
+    assert second.causes[0].evidence == (
+        f"its largest lead is in the {name}: {leads[most]:.3g} of the score; "
+        f"with “{MORE}”, which the file has, the answer is as wanted; {whole}"
+    )
+    assert search(f"{SECOND[0]} {MORE}", pipeline, sample).paths()[0] == SECOND[1]
     assert sum(leads.values()) == pytest.approx(first.score - mine.score)
 
 
