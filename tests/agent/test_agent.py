@@ -358,8 +358,11 @@ def test_an_explanation_says_that_its_file_has_changed_since_it_was_indexed(fold
         said = tools.memory_explain(QUESTION, "memory/tea.md")["warning"]
         other = tools.memory_explain(QUESTION, "memory/bike.md")["warning"]
         stale = tools.memory_search(QUESTION)["action"]
+        (folder / "memory_of_wren/memory/tea.md").unlink()
+        gone = tools.memory_explain(QUESTION, "memory/tea.md")["warning"]
     command = f"workbench index {folder / 'memory_of_wren'} --index {folder / 'index.sqlite'}"
     assert said.startswith("memory/tea.md has changed since it was indexed")
+    assert gone.startswith("memory/tea.md is no longer in the memory: this is about the text that it had.")
     assert other.startswith("1 file changed since the memory was indexed, such as memory/tea.md.")
     assert all(one.endswith(command) for one in (said, other, stale))
 

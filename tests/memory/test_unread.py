@@ -187,6 +187,10 @@ def test_index_search_explain_and_doctor_say_so(root: Path, run: Run) -> None:
     explained = run("explain", "rooibos", "-m", str(root), "--target", "memory/new.md")
     assert "2 files changed (memory/new.md, memory/tea.md)" in explained.err
     assert "its old text" not in explained.err
+    (root / "memory/tea.md").rename(root / "aside.txt")
+    explained = run("explain", "rooibos", "-m", str(root), "--target", "memory/tea.md")
+    assert "memory/tea.md is no longer in the memory: this is about the text that it had." in explained.err
+    assert "changed" not in explained.out + explained.err
 
 
 def test_a_file_that_is_not_utf_8_is_explained_and_diagnosed_by_its_reason_alone(

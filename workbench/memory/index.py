@@ -136,6 +136,10 @@ class OpenIndex(Index):
         """The files of the memory that the index has not read in their present state."""
         return []
 
+    def change_of(self, target: str) -> str:
+        """What happened to an indexed file since it was read, in a sentence; empty for nothing."""
+        return ""
+
     def unread(self) -> list[Unread]:
         """The notes of the memory that are not read, each with the reason."""
         return []
@@ -335,10 +339,15 @@ class MemoryIndex(OpenIndex):
         if not changed:
             return found
         names = ", ".join(changed[:NAMED]) + (", …" if len(changed) > NAMED else "")
-        told = f"The index is out of date: {counted(len(changed), 'file')} changed ({names})."
-        if target in changed and self.store.rows_of(target).size:  # and no new file
-            told = f"{target} has changed since it was indexed: this is about its old text."
-        return [*found, f"{told}\n  Update it: {self.update_command}"]
+        several = f"The index is out of date: {counted(len(changed), 'file')} changed ({names})."
+        return [*found, f"{self.change_of(target) or several}\n  Update it: {self.update_command}"]
+
+    def change_of(self, target: str) -> str:
+        if self.root is None or not self.store.rows_of(target).size or target not in self.changed():
+            return ""
+        if not os.path.lexists(self.root / target):
+            return f"{target} is no longer in the memory: this is about the text that it had."
+        return f"{target} has changed since it was indexed: this is about its old text."
 
     def remedy_for_absent(self, target: str) -> str:
         """Why no run of `workbench index` reads the file, or else the command that updates the index."""

@@ -419,10 +419,8 @@ def _warning(index: OpenIndex, file: Explanation | None) -> Answer:
     changed = index.changed()
     if not changed:
         return {}
-    if file is not None and file.verdicts and file.target in changed:
-        said = f"{file.target} has changed since it was indexed: this is about its old text."
-    else:
-        said = f"{counted(len(changed), 'file')} changed since the memory was indexed, such as {changed[0]}."
+    several = f"{counted(len(changed), 'file')} changed since the memory was indexed, such as {changed[0]}."
+    said = (index.change_of(file.target) if file is not None else "") or several
     return {"warning": f"{said} Bring the index up to date: {index.update_command}"}
 
 
