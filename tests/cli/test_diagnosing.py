@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+from unicodedata import normalize
 
 import pytest
 
@@ -194,6 +195,20 @@ def test_a_link_in_the_memory_is_named_as_a_link_whether_it_works_or_not(run: Ru
         told = run("diagnose", "tea at nine", "-t", path, "-m", notes).out.splitlines()
         assert told[0].startswith(f"Cause: index: {path} is a symbolic link; links are not followed")
         assert told[2] == "Repair, by hand: Put the file itself there, or remove the link."
+
+
+@pytest.mark.parametrize("typed", ["memory/café.md", "café.md"])
+@pytest.mark.parametrize("forms", [("NFC", "NFD"), ("NFD", "NFC")])
+def test_an_accent_in_a_name_may_be_typed_in_both_forms_of_unicode(
+    run: Run, tmp_path: Path, typed: str, forms: tuple[Literal["NFC", "NFD"], Literal["NFC", "NFD"]]
+) -> None:
+    stored = normalize(forms[0], "memory/café.md")
+    (tmp_path / "memory").mkdir()
+    (tmp_path / stored).write_text("# Tea\n\nTea is at nine.\n", encoding="utf-8")
+    assert run("index", tmp_path).code == 0
+    asked = ("tea at nine", "-t", normalize(forms[1], typed), "-m", tmp_path)
+    assert f"{stored}:1-" in run("explain", *asked).out
+    assert run("diagnose", *asked).err.startswith(f"{stored} is already the first file in the answer")
 
 
 def test_another_memory_is_named_only_if_it_has_an_index(run: Run, tmp_path: Path) -> None:

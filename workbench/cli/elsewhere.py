@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from shlex import quote
+from unicodedata import normalize
 
 from workbench.errors import InputError
 from workbench.memory.choices import extra_paths_of
@@ -21,6 +22,8 @@ def path_in(index: OpenIndex, memory: str, target: str) -> str:
     """The index's path of the file `target`.
 
     It may be typed as the file lies on disk beside `memory`, or as a name that one file of the index has.
+    An accented letter may be typed as one character where the name has two (as macOS writes them), or
+    the other way round.
     """
     root = Path(memory)
     if not root.is_dir() or _is_in(root, root / target) or index.rows_of(target).size:
@@ -28,7 +31,10 @@ def path_in(index: OpenIndex, memory: str, target: str) -> str:
     typed = _beside(root, Path(os.path.abspath(target)))
     if index.rows_of(typed).size:
         return typed
-    named = [path for path in index.paths() if PurePosixPath(path).name == target]
+    wanted = normalize("NFC", target)
+    paths = {path: PurePosixPath(normalize("NFC", path)) for path in index.paths()}
+    same = [path for path, normal in paths.items() if str(normal) == wanted]
+    named = same or [path for path, normal in paths.items() if normal.name == wanted]
     return named[0] if len(named) == 1 else target
 
 
