@@ -534,17 +534,17 @@ class Answerable(
     ColumnStage,
     slot="answerable",
     scale="probability",
-    observed=("calibrated", "other_name"),
-    column_names={"other_name": "other name"},
+    observed=("file_named", "other_name"),
+    column_names={"file_named": "file named", "other_name": "other name"},
 ):
     """The probability that anything here answers the question, the same for every candidate.
 
     It looks at the most support of a candidate, at the cosine of the nearest chunk's own vector, and at
     whether a line of the best file has clearly more of the question's other words than any line with a name
-    of the question: `other_name` is 1 where `PassageIndex.name_lead` is above CLEAR. It is 1 where the path
-    of the best file has an identifier of the question, such as a date: then the question names this file. A
-    calibration that was fitted for another model is refused. The probability is then unknown: nothing is held
-    back, and the trace says so.
+    of the question: `other_name` is 1 where `PassageIndex.name_lead` is above CLEAR. The probability is 1
+    where the path of the best file has an identifier of the question, such as a date: the question names
+    this file, and `file_named` is 1. A calibration that was fitted for another model is refused. The
+    probability is then unknown: nothing is held back, both columns are NaN, and the trace says so.
     """
 
     calibration: Calibration = field(default_factory=Calibration)
@@ -557,10 +557,10 @@ class Answerable(
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
         best = [trace.chunks[row].path for row in trace.order[:1]]
-        every = np.full(trace.rows.size, np.nan if paths_with(trace.text, best) else 1.0)
+        named = np.full(trace.rows.size, float(bool(paths_with(trace.text, best))))
         leads = [_passages(context).name_lead(trace.text, path) for path in best]
         other = np.full(trace.rows.size, float(any(lead > CLEAR for lead in leads)))
-        return {"calibrated": every, "other_name": other}
+        return {"file_named": named, "other_name": other}
 
     def run(self, trace: Trace, context: Context) -> Trace:
         found = passages_of(context.index)
@@ -579,7 +579,7 @@ class Answerable(
         log_odds = weight["intercept"] + weight["support"] * of.greatest("support")
         log_odds = log_odds + weight["nearest"] * filled(of.greatest("vector_cosine"), 0.0)
         log_odds = log_odds + weight["other_name"] * of["other_name"]
-        return np.where(np.isnan(of["calibrated"]), 1.0, 1 / (1 + np.exp(-log_odds)))
+        return np.where(of["file_named"] == 0, 1 / (1 + np.exp(-log_odds)), 1.0)
 
 
 @dataclass(frozen=True)
