@@ -78,6 +78,22 @@ def _plainly(name: str) -> str:
     return re.sub(r"[\s_]+", "-", name.strip().lower())
 
 
+def _nearest(name: str, known: Collection[str]) -> list[str]:
+    """At most three known names: the same in other letters, then those with it inside, then those like it."""
+    wanted = _plainly(name)
+
+    def likeness(one: str) -> tuple[bool, bool, float]:
+        plain = _plainly(one)
+        return plain == wanted, wanted in plain, difflib.SequenceMatcher(None, wanted, plain).ratio()
+
+    like = {one: likeness(one) for one in known}
+    near = [one for one in known if like[one] >= (False, False, LEAST_LIKE)]
+    return sorted(near, key=like.__getitem__, reverse=True)[:3]
+
+
+LEAST_LIKE = 0.3
+"""How like a name is at least that an error offers, from 0 to 1."""
+
 _BRIEF = reprlib.Repr()
 _BRIEF.maxstring = _BRIEF.maxother = 200
 
@@ -96,7 +112,5 @@ def unknown_name(kind: str, name: str, known: Collection[str], remedy: str) -> I
     >>> unknown_name("leg", "vectro", ["vector", "keyword"], "Choose one of them.").problem
     "There is no leg 'vectro'; the nearest are vector, keyword."
     """
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.3)
-    same = [one for one in known if _plainly(one) == _plainly(name)]
-    near = [*same, *(one for one in near if one not in same)][:3] or list(known)[:3]
+    near = _nearest(name, known) or list(known)[:3]
     return InputError(f"There is no {kind} {brief(name)}; the nearest are {', '.join(near)}.", remedy)
