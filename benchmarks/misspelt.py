@@ -35,13 +35,12 @@ Misspell = Callable[[str, random.Random], str]
 def with_a_slip(word: str, chance: random.Random) -> str:
     """The word with one slip, never in its first letter; the word itself if two equal letters exchange."""
     at = chance.randrange(1, len(word))
-    kinds = (
-        word[:at] + word[at + 1 :],
-        word[: at + 1] + word[at:],
-        word[: at - 1] + word[at] + word[at - 1] + word[at + 1 :] if at > 1 else word[:at] + word[at + 1 :],
-        word[:at] + chance.choice(string.ascii_lowercase) + word[at + 1 :],
-    )
-    return chance.choice(kinds)
+    before, letter, after = word[:at], word[at], word[at + 1 :]
+    missing = before + after
+    doubled = before + letter + letter + after
+    exchanged = before[:-1] + letter + before[-1] + after if at > 1 else missing
+    another = before + chance.choice(string.ascii_lowercase) + after
+    return chance.choice((missing, doubled, exchanged, another))
 
 
 def as_people_wrote(file: Path) -> Misspell:

@@ -184,21 +184,9 @@ _PREFIXED = re.compile(
     re.IGNORECASE,
 )
 _BEFORE = (
-    *("key", "token", "secret", "pass", "auth", "credential", "cookie", "bearer", "contrase", "pwd", "sig"),
-    *(
-        "-u",
-        "user",
-        "ldap",
-        "-cli",
-        "identified by",
-        "kennwort",
-        "passe",
-        "senha",
-        "sudo",
-        "wachtwoord",
-        "пароль",
-    ),
-    *("mnemonic", "phrase", "login"),
+    *("key", "token", "secret", "pass", "auth", "credential", "cookie", "bearer", "pwd", "sig"),
+    *("-u", "user", "ldap", "-cli", "identified by", "sudo", "mnemonic", "phrase", "login"),
+    *("contrase", "kennwort", "passe", "senha", "wachtwoord", "пароль"),
     *("密码", "密钥", "口令", "パスワード", "トークン", "비밀번호"),
 )
 """One of these stands before whatever the expressions of names find."""
