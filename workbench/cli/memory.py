@@ -26,6 +26,7 @@ from workbench.cli.app import (
 from workbench.cli.commands import command_function
 from workbench.cli.output import print_error, print_output
 from workbench.errors import InputError, Interrupted
+from workbench.registry import has_feature
 from workbench.safe_text import one_line
 from workbench.tables import Block, Fold, Part
 
@@ -240,7 +241,10 @@ def index(
         print_output(asdict(summary), as_json)
         return
     parts: list[Part] = [Block(summary.headline, style="bold")]
-    if store is None and index_options.like is None and not (summary.unchanged or summary.changed):
+    is_new = index_options.like is None and not (summary.unchanged or summary.changed)
+    if is_new and has_feature("diagnose"):
+        say_language(memory, embedder, index_options.index_path)
+    if is_new and store is None:
         file = [] if options.index_file is None else ["--index", str(options.index_file)]
         where = shlex.join(["-m", str(folder), *file])
         parts.append(Block(f'Next: workbench search "QUESTION" {where}'))
@@ -317,6 +321,16 @@ def say_unread(folder: Path, embedder: Embedder | None, index_file: Path | None)
     with open_index(folder, embedder, index_path=index_file) as opened:
         for line in unread_lines(one for one in opened.unread() if not one.refused):
             print_error(line)
+
+
+def say_language(memory: str, embedder: Embedder | None, index_file: Path | None) -> None:
+    """Prints on stderr that most of the notes are in a language that the model did not learn."""
+    from workbench.memory.opening import open_index
+    from workbench_plugins.diagnose.question_language import remark_on_language
+
+    with open_index(memory, embedder, index_path=index_file) as opened:
+        if remark := remark_on_language(opened):
+            print_error(remark)
 
 
 def configured_embedder(

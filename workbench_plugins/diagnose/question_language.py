@@ -61,6 +61,17 @@ def in_another_language(asked: Asked) -> Iterator[Cause]:
     yield _in_another_language(asked, mine, words, theirs, f"{'most' if others else 'the'} notes are")
 
 
+def remark_on_language(index: Index) -> str:
+    """What is said of an index of the English model whose notes are in another language; empty for others."""
+    language = likely_language(_sample(index))
+    if language in ("", ENGLISH) or getattr(innermost(index), "model", "") != PACKAGED_MODEL:
+        return ""
+    return (
+        f"Most of the notes are in {spoken(language)}, and {PACKAGED_MODEL} was trained on English. "
+        f"A model of many languages may find more:\n  {_with_another_model(index)}"
+    )
+
+
 def _unknown_to_the_model(asked: Asked, language: str) -> Iterator[Cause]:
     """The model was trained on English, and with one of many languages the question works."""
     model = getattr(innermost(asked.index), "model", "")
