@@ -539,7 +539,7 @@ class Trace(Tabular):
     def __repr__(self) -> str:
         """One line; `workbench.show` prints all, and a notebook shows all."""
         returned = int(np.sum(self.dropped == KEPT))
-        of = f"{returned} of {len(self.chunks)} candidates returned"
+        of = f"{returned} of {counted(len(self.chunks), 'candidate')} returned"
         return f"<Trace: {self.question!r}, {self.system}, {of}>"
 
     def with_changes(self, **changed: Any) -> Trace:

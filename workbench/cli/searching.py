@@ -310,7 +310,7 @@ def comparison_view(traces: Sequence[Trace]) -> list[Part]:
     rows = [(str(rank), *(_cell(some, rank) for some in results)) for rank in ranks]
     table = Table("", [*numbers("#"), *(one_line(trace.system) for trace in traces)], rows)
     empty = (
-        f"{trace.system}: nothing returned, of {len(trace.chunks)} candidates"
+        f"{trace.system}: nothing returned, of {counted(len(trace.chunks), 'candidate')}"
         for trace in traces
         if not trace.results
     )

@@ -85,7 +85,7 @@ class Verdict:
         lines += [self._told(column, trace.names) for column in self.evidence]
         moved = [str(one) for one in decisions(trace, row) if one.outcome is not StageOutcome.PASSED]
         dropped = moved if any("brought back" in one for one in moved) else moved[-1:]
-        position = f"position {self.candidate.position} of {len(trace.chunks)} candidates"
+        position = f"position {self.candidate.position} of {counted(len(trace.chunks), 'candidate')}"
         return [*lines, *dropped, position]
 
     def _told(self, column: str, names: Mapping[str, str]) -> str:

@@ -355,7 +355,7 @@ def _outcome(name: str, trace: Trace) -> str:
     counts = Counter(one.fate for one in trace.candidates)
     dropped = [f"{counts[fate]} {fate}" for fate in Fate if counts[fate] and fate is not Fate.RETURNED]
     rest = f" ({', '.join(dropped)})" if dropped else ""
-    return f"{name} returns {counts[Fate.RETURNED]} of {len(trace.chunks)} candidates{rest}."
+    return f"{name} returns {counts[Fate.RETURNED]} of {counted(len(trace.chunks), 'candidate')}{rest}."
 
 
 def _of_index(pipeline: Pipeline, index: Index, is_base: bool) -> list[str]:
