@@ -79,15 +79,17 @@ def _plainly(name: str) -> str:
 
 
 def _nearest(name: str, known: Collection[str]) -> list[str]:
-    """At most three known names: the same in other letters, then those with it inside, then those like it."""
+    """The known name that is the same in other letters, or at most three that have it inside or are alike."""
     wanted = _plainly(name)
+    if same := [one for one in known if _plainly(one) == wanted]:
+        return same
 
-    def likeness(one: str) -> tuple[bool, bool, float]:
+    def likeness(one: str) -> tuple[bool, float]:
         plain = _plainly(one)
-        return plain == wanted, wanted in plain, difflib.SequenceMatcher(None, wanted, plain).ratio()
+        return bool(wanted) and wanted in plain, difflib.SequenceMatcher(None, wanted, plain).ratio()
 
     like = {one: likeness(one) for one in known}
-    near = [one for one in known if like[one] >= (False, False, LEAST_LIKE)]
+    near = [one for one in known if like[one] >= (False, LEAST_LIKE)]
     return sorted(near, key=like.__getitem__, reverse=True)[:3]
 
 
@@ -112,5 +114,7 @@ def unknown_name(kind: str, name: str, known: Collection[str], remedy: str) -> I
     >>> unknown_name("leg", "vectro", ["vector", "keyword"], "Choose one of them.").problem
     "There is no leg 'vectro'; the nearest are vector, keyword."
     """
-    near = _nearest(name, known) or list(known)[:3]
-    return InputError(f"There is no {kind} {brief(name)}; the nearest are {', '.join(near)}.", remedy)
+    if not (near := _nearest(name, known)):
+        return InputError(f"There is no {kind} {brief(name)}.", remedy)
+    are = "is" if len(near) == 1 else "are"
+    return InputError(f"There is no {kind} {brief(name)}; the nearest {are} {', '.join(near)}.", remedy)

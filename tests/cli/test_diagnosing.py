@@ -197,6 +197,27 @@ def test_a_link_in_the_memory_is_named_as_a_link_whether_it_works_or_not(run: Ru
         assert told[2] == "Repair, by hand: Put the file itself there, or remove the link."
 
 
+@pytest.mark.parametrize(
+    "typed",
+    [
+        *(f"{TARGET}{place}" for place in (":1-15", ":3", "#the-rule", " ")),
+        *("falsification-first", "[[falsification-first]]", "Falsification-First.MD"),
+        *("memory\\protocols\\falsification-first.md", f"../sample_memory/{TARGET}"),
+    ],
+)
+def test_a_file_may_be_typed_as_a_search_or_a_link_names_it(run: Run, typed: str) -> None:
+    explained = run("explain", QUESTION, "-t", typed, "-s", SHIPPED).out
+    assert explained == run("explain", QUESTION, "-t", TARGET, "-s", SHIPPED).out
+
+
+def test_a_name_that_several_files_have_is_none_of_them(run: Run, tmp_path: Path) -> None:
+    for name in ("a/plan.md", "b/Plan.md"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("# Tea\n\nTea is at nine.\n", encoding="utf-8")
+    assert run("index", tmp_path).code == 0
+    assert run("explain", "tea", "-t", "PLAN", "-m", tmp_path).out.startswith("Not in the index: PLAN.")
+
+
 @pytest.mark.parametrize("typed", ["memory/café.md", "café.md"])
 @pytest.mark.parametrize("forms", [("NFC", "NFD"), ("NFD", "NFC")])
 def test_an_accent_in_a_name_may_be_typed_in_both_forms_of_unicode(

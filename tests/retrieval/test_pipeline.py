@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -154,6 +155,16 @@ def test_what_stands_in_the_wrong_place_of_a_search_is_named(toy: MemoryIndex) -
         search(3, system, toy)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="is not a trace"):
         explain(toy, search("tea", system, toy), "memory/tea.md")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="'' is not the path of a file"):
+        explain(search("tea", system, toy), toy, "")
+
+
+def test_a_trace_of_another_index_is_not_explained(toy: MemoryIndex, sample: MemoryIndex) -> None:
+    trace = search("tea", SYSTEMS["openclaw-2026.2.13-vector-only"], toy)
+    with pytest.raises(InputError, match="The trace is of another index"):
+        explain(trace, sample, "MEMORY.md")
+    path = trace.chunks[0].path
+    assert explain(trace, toy, PurePosixPath(path)) == explain(trace, toy, path)
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ def test_a_folder_in_place_of_an_index_is_refused(index: Path | str) -> None:
 
 def test_a_file_that_is_not_indexed_is_said_in_the_status_line(explorer: QuestionExplorer) -> None:
     explorer.target = "memory/none.md"
-    assert "There is no file 'memory/none.md'; the nearest are memory/" in explorer.sentence
+    assert "There is no file 'memory/none.md'; the nearest are " in explorer.sentence
     assert explorer.data["sentence"] == explorer.sentence
     assert all("NOT IN THE INDEX" in one["why"] for one in explorer.data["sides"])
 

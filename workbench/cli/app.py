@@ -391,6 +391,8 @@ class IndexOptions:
         """The target's path in the memory. The target may be given with the memory's folder in front."""
         from workbench.memory.files import is_utf8
 
+        if not target.strip():
+            raise InputError("The name of the file is empty.", "Give its path, such as memory/notes.md.")
         if not is_utf8(target):
             raise InputError(f"The target {target!r} is not UTF-8.", "Type it in a UTF-8 terminal.")
         path, root = os.path.realpath(target), os.path.realpath(self.memory)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from shlex import quote
@@ -21,21 +22,39 @@ LEVELS = 2
 def path_in(index: OpenIndex, memory: str, target: str) -> str:
     """The index's path of the file `target`.
 
-    It may be typed as the file lies on disk beside `memory`, or as a name that one file of the index has.
-    An accented letter may be typed as one character where the name has two (as macOS writes them), or
-    the other way round.
+    It may be typed as the file lies on disk beside `memory`, or otherwise than the index has it, if one file
+    alone is meant (`_meant_by`). Raises InputError for a folder.
     """
     root = Path(memory)
-    if not root.is_dir() or _is_in(root, root / target) or index.rows_of(target).size:
+    if not root.is_dir() or index.rows_of(target).size:
         return target
+    if (root / target).is_dir():
+        raise InputError(f"{target} is a folder, and no file.", "Name one of its files.")
+    if _is_in(root, root / target):
+        return Path(os.path.relpath(os.path.normpath(root.resolve() / target), root.resolve())).as_posix()
     typed = _beside(root, Path(os.path.abspath(target)))
-    if index.rows_of(typed).size:
-        return typed
-    wanted = normalize("NFC", target)
-    paths = {path: PurePosixPath(normalize("NFC", path)) for path in index.paths()}
-    same = [path for path, normal in paths.items() if str(normal) == wanted]
-    named = same or [path for path, normal in paths.items() if normal.name == wanted]
-    return named[0] if len(named) == 1 else target
+    return typed if index.rows_of(typed).size else _meant_by(target, index.paths()) or target
+
+
+PLACE = re.compile(r"(:\d+(-\d+)?|#.*)$")
+"""What may stand behind a path: lines, as a search prints them, or a heading."""
+
+
+def _meant_by(target: str, paths: Sequence[str]) -> str:
+    """The one path that is meant by a target, or whose name is; empty for none, and for several.
+
+    The target may have other capitals, accents as one character or as two, a place behind it, the brackets of
+    a link, the slashes of Windows, and no ending.
+    """
+    wanted = _plain(PLACE.sub("", target.strip().removeprefix("[[").removesuffix("]]").replace("\\", "/")))
+    every = {path: _plain(path) for path in paths}
+    same = [path for path, plain in every.items() if plain == wanted]
+    named = [path for path, plain in every.items() if PurePosixPath(plain).name == wanted]
+    return next((found[0] for found in (same, named) if len(found) == 1), "")
+
+
+def _plain(path: str) -> str:
+    return normalize("NFC", path).casefold().removesuffix(SUFFIX)
 
 
 def outside(target: str, memory: str, index: OpenIndex) -> InputError | None:

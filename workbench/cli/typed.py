@@ -179,11 +179,21 @@ def after_the_command(typed: Sequence[str], own: Mapping[str, bool], commands: S
     return [*before, *waiting, *moved] if waiting and waiting[0] in commands else list(typed)
 
 
+MEANT = {
+    "find": "search", "query": "search", "ask": "search", "why": "explain", "fix": "diagnose",
+    "debug": "diagnose", "list": "systems", "confirm": "case confirm", "update": "index", "check": "doctor",
+}  # fmt: skip
+"""Names that people give to commands, with the command that does it."""
+
+
 def check_command(typed: str, commands: Sequence[str], above: str = "workbench") -> None:
     """Raises InputError for what is no command of those `above`, with the nearest one, or what was meant."""
     if typed in commands or typed.startswith("-"):
         return
     problem, quoted = f"There is no command {typed!r}.", typed.replace('"', "'")
+    meant = MEANT.get(typed.lower(), "")
+    if meant.partition(" ")[0] in commands:
+        raise InputError(problem, f"It is called `{above} {meant}`.")
     if near := get_close_matches(typed.lower(), commands, n=1, cutoff=0.7):
         raise InputError(problem, f"The nearest is `{above} {near[0]}`.")
     if typed.lower() == "version":

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
-from pathlib import PurePosixPath
+from pathlib import PurePath, PurePosixPath
 from textwrap import shorten
 from typing import Any
 
@@ -290,22 +290,36 @@ def _never_indexed_line(target: str) -> str:
     return "The index has no such file. If it is in the memory's folder, `workbench index FOLDER` adds it."
 
 
-def explain(trace: Trace, index: Index, target: str, vector: Vector | None = None) -> Explanation:
+def explain(trace: Trace, index: Index, target: str | PurePath, vector: Vector | None = None) -> Explanation:
     """The fate of the file `target` in `trace`, and of each of its chunks; NEVER_INDEXED for an unknown file.
 
     `index` must be the one that was searched, in the same state: what was beyond the pool is looked up
     there. If it may change meanwhile, put search and explain into one `index.snapshot()`. `vector` is the
-    question's vector, if `search` was given one. Raises InputError for what is not a trace or not an index.
+    question's vector, if `search` was given one. Raises InputError for what is not a trace or not an index,
+    and for a trace of another index.
     """
     if not isinstance(trace, Trace):
         raise InputError(f"{trace!r} is not a trace.", "workbench.search(question, system, index) gives one.")
     check_open(index)
-    if not isinstance(target, str):
-        raise InputError(f"{brief(target)} is not the path of a file.", "Give it as the index has it.")
+    path = target.as_posix() if isinstance(target, PurePath) else target
+    if not isinstance(path, str) or not path.strip():
+        raise InputError(f"{brief(path)} is not the path of a file.", "Give it as the index has it.")
     with index.snapshot():
         limit = next((stage.count for stage in trace.stages if isinstance(stage, Limit)), math.inf)
         context = Running(index.laid_out(trace.layout), trace.question, limit, vector)
-        return _explained(trace, context, target)
+        _check_same(trace, context.index)
+        return _explained(trace, context, path)
+
+
+def _check_same(trace: Trace, index: Index) -> None:
+    """Raises InputError if the index does not have the first candidate of the trace in its row."""
+    for row, known in zip(trace.rows[:1], trace.chunks, strict=False):
+        there = index.rows_of(known.path)
+        if row not in there or index.chunks(trace.rows[:1])[0].id != known.id:
+            raise InputError(
+                "The trace is of another index, or of an earlier state of this one.",
+                "Search again with this index: workbench.search(question, system, index)",
+            )
 
 
 def _explained(trace: Trace, context: Context, target: str) -> Explanation:

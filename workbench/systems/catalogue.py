@@ -11,7 +11,7 @@ from workbench.systems.languages import language_of_file
 
 __all__ = ["register"]
 
-SEE_ALL = "Choose one of them, or see all: workbench systems"
+SEE_ALL = "This lists all systems: workbench systems"
 
 
 def _is_on_a_server(thing: object) -> bool:
