@@ -101,7 +101,7 @@ class LegRank:
             listed = f"not among the {counted(self.matched, 'chunk')} that it lists"
             return f"{leg}: {listed if self.matched else 'it lists no chunk'}{self.beyond}"
         if self.rank is None:
-            reason = f": it does not find {lacks}" if lacks else ", the question has no word to match"
+            reason = f": it does not find {lacks}" if lacks else ", since it was asked nothing"
             verb = "matches" if self.matched == 1 else "match"
             return f"{leg}: no match{reason} ({counted(self.matched, 'chunk')} {verb})"
         raw = f"{self.number} {self.raw:.4g}" + (f" of {self.of}" if self.of else "")

@@ -314,7 +314,7 @@ class GatedPlainWord(AnyPlainWord):
 
     description: ClassVar[str] = (
         "relaxation: when nothing matched, once more with any plain word but the stopwords; "
-        "for three words or more, none of them a number"
+        "for questions without a number that have three words or more"
     )
 
     def words(self, query: str | None) -> list[str] | None:
@@ -333,7 +333,7 @@ class AnyToken(Relaxation):
 
     description: ClassVar[str] = (
         "relaxation: when nothing matched, once more with any ASCII token but the stopwords; "
-        "for three words or more, two in Chinese, Japanese or Korean, none of them a number"
+        "for questions without a number that have three words or more, or two in Chinese, Japanese or Korean"
     )
 
     parentheses: bool = True
@@ -373,7 +373,7 @@ class AnyUnicodeToken(AnyToken):
 
     description: ClassVar[str] = (
         "relaxation: when nothing matched, once more with any word of any script but the stopwords; "
-        "for three words or more, two in Chinese, Japanese or Korean, none of them a number"
+        "for questions without a number that have three words or more, or two in Chinese, Japanese or Korean"
     )
 
     def tokens(self, query: str) -> list[str]:

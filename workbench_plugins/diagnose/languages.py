@@ -37,8 +37,8 @@ SURE = 0.9
 def language_of(texts: Sequence[str], least: int = 2) -> tuple[str, list[str]]:
     """The language, or the script, of most function words of some texts, and these words; empty if unclear.
 
-    It needs `least` different words, and more than any other language has, or a third of all words in another
-    script.
+    It needs `least` different words of two letters or more, and more than any other language has, or a third
+    of all words in another script. The one letter of "w/o" or "c/o" tells nothing.
 
     >>> language_of(["Wo ist der Schlüssel für die Scheune?"])
     ('German', ['wo', 'ist', 'der', 'für', 'die'])
@@ -52,7 +52,8 @@ def language_of(texts: Sequence[str], least: int = 2) -> tuple[str, list[str]]:
     shares = {name: sum(counts[word] for word in some) for name, some in LANGUAGES.items()}
     (first, most), (_, second), *_ = Counter(shares).most_common()
     found = [word for word in dict.fromkeys(words) if word in LANGUAGES[first]]
-    return (first, found) if len(found) >= least and most > second else ("", [])
+    enough = sum(len(word) > 1 for word in found) >= least
+    return (first, found) if enough and most > second else ("", [])
 
 
 def likely_language(texts: Sequence[str]) -> str:

@@ -105,8 +105,11 @@ def _hidden(asked: Asked) -> Iterator[Cause]:
     alone = (one for one in _sentences(asked.question) if 2 * len(one.split()) <= count)
     shorter = asked.best_that_works(alone)
     if shorter:
+        parts = SEVERAL.split(asked.question)
+        several = len(parts) > 1 and all(ASKING.match(one) for one in parts)
+        text = f"the question stands in a text of {count} words, whose other words are searched for, too"
         yield asked.cause(
-            f"the question stands in a text of {count} words, whose other words are searched for, too",
+            _several_things(parts) if several else text,
             shorter,
             f"“{short(shorter)}” alone {asked.outcome}; the whole text does not",
         )
@@ -328,11 +331,11 @@ def _several(asked: Asked) -> Iterator[Cause]:
     parts = SEVERAL.split(asked.question) if asked.deep else []
     better = asked.first_that_works(iter(parts)) if len(parts) > 1 else ""
     if better:
-        yield asked.cause(
-            f"the question asks {counted(len(parts), 'thing')} at once, and one answer has to serve them all",
-            better,
-            f"“{short(better)}” alone {asked.outcome}",
-        )
+        yield asked.cause(_several_things(parts), better, f"“{short(better)}” alone {asked.outcome}")
+
+
+def _several_things(parts: Sequence[str]) -> str:
+    return f"the question asks {counted(len(parts), 'thing')} at once, and one answer has to serve them all"
 
 
 def _instead_of(word: str, asked: Asked) -> Iterator[str]:

@@ -30,7 +30,7 @@ def date_otherwise(asked: Asked) -> Iterator[Cause]:
     bodies = [text.partition("\n")[2] for text in notes]
     years = sorted({year for text in notes for year in re.findall(r"\b((?:19|20)\d\d)-\d\d-\d\d", text)})
     for written, days in [*dates_in(asked.question), *weeks_in(asked.question, years)]:
-        if any(written.lower() in text for text in notes):
+        if any(written.lower() in text for text in bodies):
             continue
         forms = {form: (day, place) for day in days for place, form in enumerate(_forms(day, years))}
         there = {form: "the notes have" for form in forms if _stands_in(form, bodies)}
@@ -40,10 +40,8 @@ def date_otherwise(asked: Asked) -> Iterator[Cause]:
         better = asked.first_that_works(iter(others))
         form = others.get(better, "")
         if better and not _any_day_works(asked, written, *forms[form], years):
-            yield asked.cause(
-                f"the question writes the date as “{written}”, and no note does: {found[form]} “{form}”",
-                better,
-            )
+            says = f"the question writes the date as “{written}”, and the text of no note does"
+            yield asked.cause(f"{says}: {found[form]} “{form}”", better)
 
 
 def _any_day_works(asked: Asked, written: str, day: Day, place: int, years: Sequence[str]) -> bool:

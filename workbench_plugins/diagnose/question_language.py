@@ -128,7 +128,7 @@ def _language_of_question(asked: Asked, theirs: str, of_file: str) -> tuple[str,
     that the question is in the notes' language, and not in that of the file.
     """
     mine, words = language_of([asked.question])
-    if mine or not theirs:
+    if not {*words} <= ALSO_ENGLISH or not theirs:
         return mine, words
     if asked.wanted and lacks_most_words(asked):
         mine = likely_language([asked.question])

@@ -525,7 +525,7 @@ def test_a_form_of_a_date_is_of_the_notes_only_where_a_text_has_it_and_it_works(
             )
             return [one.description for one in question_causes(asked)]
 
-        begin = "the question writes the date as “02/14/2026”, and no note does: "
+        begin = "the question writes the date as “02/14/2026”, and the text of no note does: "
         assert told("14 Feb 26") == [f"{begin}the notes have “14 Feb 26”"]
         assert told("2026-02-14") == [f"{begin}a file's name has “2026-02-14”"]
         assert not [one for one in told("4 Feb 26") if one.startswith(begin)]
@@ -578,7 +578,7 @@ def test_a_week_of_the_year_is_a_date_of_its_days(tmp_path: Path) -> None:
             deep=True,
         )
         (found,) = question_causes(asked)
-    week = "the question writes the date as “calendar week 50 of 2025”, and no note does"
+    week = "the question writes the date as “calendar week 50 of 2025”, and the text of no note does"
     assert found.description == f"{week}: the notes have “2025-12-14”"
 
 
@@ -743,6 +743,32 @@ def test_a_day_of_the_calendar_is_no_cause_where_any_other_date_helps_as_well(in
     long = f"{question} {'and so on ' * MANY_WORDS}"
     asked = Asked(long, SYSTEMS[THREE_FIXES.name], index, its_date, deep=True, near=near)
     assert not any("does not know which day" in one.description for one in causes_of_form(asked))
+
+
+def test_a_text_of_questions_alone_is_called_several_questions(index: MemoryIndex) -> None:
+    text = "where is the barn that we rented in March, and who has its key, and when does the dough rest"
+    first = text.partition(",")[0]
+    asked = Asked(text, SYSTEMS[THREE_FIXES.name], index, lambda one: one.question == first, deep=True)
+    (cause, *_) = causes_of_form(asked)
+    assert cause.description.startswith("the question asks 3 things at once")
+
+
+@pytest.mark.parametrize("question", ["honey w/o the bitter taste", "the parcel c/o Mrs van den Berg"])
+def test_short_forms_and_names_make_no_question_foreign(index: MemoryIndex, question: str) -> None:
+    assert not any("the question is in" in one for one in causes(index, question, "memory/barn.md"))
+
+
+def test_a_date_that_stands_in_a_files_name_alone_is_tried_as_its_text_has_it(tmp_path: Path) -> None:
+    notes = {"memory/2026-04-12.md": "# Sunday\n\nOn 12 April we planned the fair.\n"}
+    with world.build(tmp_path, notes) as index:
+        asked = Asked(
+            "what did we plan on 2026-04-12",
+            SYSTEMS["am-205"],
+            index,
+            lambda trace: trace.question == "what did we plan on 12 April",
+            deep=True,
+        )
+        assert any("the notes have “12 April”" in one.description for one in question_causes(asked))
 
 
 def test_a_clause_that_asks_is_tried_alone(index: MemoryIndex) -> None:
