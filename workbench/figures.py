@@ -61,6 +61,9 @@ LINE, ROW, MODE_BAR = 19, 17, 28
 NO_BUTTONS = ["sendcharttocloud", "lasso2d", "select2d", "zoomin2d", "zoomout2d", "autoscale2d"]
 """Buttons of plotly that a figure does not have: the first one sends it to a server of plotly's maker."""
 
+MINUS = "−"
+"""The minus sign that plotly writes on an axis."""
+
 Interval = tuple[float, float, float]
 """A number with the ends of its interval."""
 
@@ -154,13 +157,21 @@ def _columns(words: str) -> int:
 
 
 def title(words: str) -> str:
-    """The title of an axis in lines."""
-    return folded(words, TITLE_COLUMNS)
+    """The title of an axis in as few lines as fit, which are about as long as each other."""
+    count = folded(words, TITLE_COLUMNS).count("<br>")
+    longest = max(map(_columns, words.split()), default=0)  # narrower lines would break this word
+    widths = range(max(2, min(longest, TITLE_COLUMNS)), TITLE_COLUMNS + 1)
+    return next(found for width in widths if (found := folded(words, width)).count("<br>") == count)
 
 
 def number(value: float) -> str:
     """A number with four digits at most."""
-    return f"{value:.4g}" if math.isfinite(value) else "no number"
+    return with_minus(f"{value:.4g}") if math.isfinite(value) else "no number"
+
+
+def with_minus(written: str) -> str:
+    """A written number with the minus sign that plotly puts on an axis. The hyphen of an exponent stays."""
+    return re.sub(r"^-", MINUS, written)
 
 
 def with_interval(value: float, low: float, high: float) -> str:
@@ -169,13 +180,14 @@ def with_interval(value: float, low: float, high: float) -> str:
     An interval without an end is written with the number alone.
 
     >>> with_interval(-14.035, -28.0, 1e-8), with_interval(0.0712, 0.031, 0.0899), with_interval(51, 51, 51)
-    ('-14 (-28 to 0)', '0.071 (0.031 to 0.090)', '51')
+    ('−14 (−28 to 0)', '0.071 (0.031 to 0.090)', '51')
     """
     if not 0 < high - low < math.inf:
         return number(value)
     digits = max(0, 1 - math.floor(math.log10(high - low)))
     value, low, high = (round(one, digits) + 0.0 for one in (value, low, high))  # + 0.0: no negative zero
-    return f"{value:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+    written, first, last = (with_minus(f"{one:.{digits}f}") for one in (value, low, high))
+    return f"{written} ({first} to {last})"
 
 
 # The frame of a figure
@@ -793,7 +805,7 @@ def waterfall(
     starts = np.concatenate([[before[1]], before[1] + np.cumsum([*changes.values()])])[:-1]
     rows: list[tuple[str, float, float, str, str]] = [(before[0], 0.0, before[1], number(before[1]), GREY)]
     for (name, change), start in zip(changes.items(), starts.tolist(), strict=True):
-        rows.append((name, start, change, f"{change:+.4g}", VERMILION if change < 0 else BLUE))
+        rows.append((name, start, change, with_minus(f"{change:+.4g}"), VERMILION if change < 0 else BLUE))
     rows.append((after[0], 0.0, after[1], number(after[1]), GREY))
     words = f"{unit}: " + ", ".join(f"{name} {shown}" for name, _, _, shown, _ in rows)
     figure = _rows(words, [(name, shown) for name, _, _, shown, _ in rows], unit)

@@ -32,8 +32,18 @@ def test_a_bar_is_as_long_as_its_number_and_an_interval_lies_around_its_end() ->
     assert Color(around[0].color).contrast(drawn.marker.color[1], method="wcag21") > 3
     assert Color(around[1].color).contrast("white", method="wcag21") > 3
     assert not any(one.error_x.array for one in plots.bars({"one": 2}, "hits").data)
-    assert shown.words == f"hits: one 2, {SCRIPT} 4.0 (3.0 to 6.0), less -1"
+    assert shown.words == f"hits: one 2, {SCRIPT} 4.0 (3.0 to 6.0), less −1"
     assert repr(shown) == shown.words
+
+
+def test_the_lines_of_a_long_title_are_about_as_long_as_each_other() -> None:
+    found = {
+        words: plots.bars({"one": 1}, words).layout.xaxis.title.text
+        for words in ("share of the questions that hit", "chunks of 294", "x" * 60, "")
+    }
+    assert [*found.values()] == [
+        "share of the<br>questions that hit", "chunks of 294", "<br>".join(["x" * 28, "x" * 28, "xxxx"]), "",
+    ]  # fmt: skip
 
 
 def test_a_small_count_has_ticks_at_whole_numbers_and_a_share_does_not() -> None:
