@@ -109,7 +109,7 @@ def test_a_new_folder_is_asked_compared_selected_and_cut_in_a_browser(address: s
         why.filter(has_text="“copper kettle vinegar”").wait_for()
         page.get_by_label("left system").locator(".wb-picker").evaluate(OPENED_AND_TYPED_AT_ONCE)
         page.get_by_label("search the systems, left").press("Enter")
-        status.filter(has_text="In openclaw-2026.2.13-vector-only ").wait_for()
+        status.filter(has_text="In openclaw-2026.2.13-vector-only, ").wait_for()
 
         row = page.get_by_label("left system").locator(".wb-list li").first
         row.get_by_role("button").press("Space")
@@ -156,7 +156,7 @@ def test_a_lost_answer_leads_to_its_question_and_to_a_fix_that_is_pressed(addres
         page.get_by_label("question", exact=True).fill("which cleaning liquid removes limescale")
         page.get_by_label("expected file").fill("kettle.md")
         page.get_by_role("button", name="Ask").click()
-        status.filter(has_text="In openclaw-2026.2.13 kettle.md is not returned").wait_for()
+        status.filter(has_text="In openclaw-2026.2.13, kettle.md is not returned").wait_for()
         assert losses.is_hidden()
         page.get_by_role("button", name="no file answers this").click()
         page.get_by_text("No right answer is known.").wait_for()
@@ -164,14 +164,14 @@ def test_a_lost_answer_leads_to_its_question_and_to_a_fix_that_is_pressed(addres
         losses.get_by_text("openclaw-2026.2.13 returns the right file for 0 of 1 questions").wait_for()
         page.get_by_role("button", name="Fixes").click()
         page.locator("#below").get_by_role("button").first.click()
-        status.filter(has_text="In openclaw-2026.2.13 kettle.md is returned").wait_for()
+        status.filter(has_text="In openclaw-2026.2.13, kettle.md is returned").wait_for()
         losses.get_by_text("right file for 1 of 1 questions").first.wait_for()
         fixes = page.locator("#below .ex-fixes button")
         assert fixes.count() > 1
         fixes.last.click()  # the others can be tried too
         status.filter(has_text="kettle.md is returned").wait_for()
         page.get_by_label("left system").get_by_role("button", name="as shipped").click()
-        status.filter(has_text="In openclaw-2026.2.13 kettle.md is not returned").wait_for()
+        status.filter(has_text="In openclaw-2026.2.13, kettle.md is not returned").wait_for()
         losses.get_by_text("right file for 0 of 1 questions").wait_for()
         page.get_by_label("question", exact=True).fill("beans")
         page.get_by_label("question", exact=True).press("Enter")

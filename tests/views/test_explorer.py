@@ -75,8 +75,8 @@ def test_what_is_dropped_before_it_has_a_score_is_said(sample: MemoryIndex) -> N
 
 def test_the_sentence_says_what_became_of_the_file_or_else_counts_fates(explorer: QuestionExplorer) -> None:
     left, right = explorer.explanations or ()
-    assert explorer.sentence.startswith(f"In {SHIPPED.name} {TARGET} is not returned: ")
-    assert f"In {THREE_FIXES.name} it is not returned: " in explorer.sentence
+    assert explorer.sentence.startswith(f"In {SHIPPED.name}, {TARGET} is not returned: ")
+    assert f"In {THREE_FIXES.name}, it is not returned: " in explorer.sentence
     for one in (left, right):
         assert one.headline[1:] in explorer.sentence
     explorer.target = ""
@@ -89,8 +89,8 @@ def test_one_system_on_both_sides_is_told_apart_by_its_side(sample: MemoryIndex)
     explorer = QuestionExplorer(sample, "is a claim true", target, systems=(name, name))
     explorer.moved = {"right": {"floor.floor": 0.0}}
     left, right = f"{name} (left)", f"{name} (right)"
-    assert explorer.sentence.startswith(f"In {left} {target} is not returned: ")
-    assert f"In {right} it is returned: " in explorer.sentence
+    assert explorer.sentence.startswith(f"In {left}, {target} is not returned: ")
+    assert f"In {right}, it is returned: " in explorer.sentence
     assert explorer.table.columns == ("chunk", left, "fate", right, "fate")
     assert [one["pipeline"]["system"] for one in explorer.data["sides"]] == [left, right]
     explorer.target = ""
@@ -126,7 +126,7 @@ def test_settings_move_the_traces_and_the_page(explorer: QuestionExplorer) -> No
 def test_the_verdict_stands_alone_before_what_limits_it(explorer: QuestionExplorer) -> None:
     explorer.settings = {"right": "bm-head"}
     verdict, *limits = explorer.data["said"]
-    assert verdict.startswith(f"In {SHIPPED.name} {TARGET} is ")
+    assert verdict.startswith(f"In {SHIPPED.name}, {TARGET} is ")
     assert all(one not in verdict for one in limits)
     assert " ".join((verdict, *limits)) == explorer.sentence
 

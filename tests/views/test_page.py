@@ -130,10 +130,9 @@ def test_a_file_that_only_one_index_has_is_labelled_there_and_told_of_the_other(
             explorer.settings = {
                 "question": "whistling kettle", "target": late, "left": left, "right": right
             }  # fmt: skip
-            assert f"In {release} {'it' if left != release else late} is returned" in explorer.said[0]
-            assert (
-                f"In recommended {late if left != release else 'it'} is not in the index." in explorer.said[0]
-            )
+            here, there = (late, "it") if left == release else ("it", late)
+            assert f"In {release}, {here} is returned" in explorer.said[0]
+            assert f"In recommended, {there} is not in the index." in explorer.said[0]
             assert explorer.said[1] == (
                 f"{late} is not in the index in which recommended is searched. "
                 f"Update it: workbench index {root}"

@@ -384,7 +384,7 @@ def _verdict(names: Sequence[str], explanations: Sequence[Explanation], files: S
         for one in explanations
     ]
     return " ".join(
-        f"In {name} {what} is {words}" for name, what, words in zip(names, (target, "it"), told, strict=True)
+        f"In {name}, {what} is {words}" for name, what, words in zip(names, (target, "it"), told, strict=True)
     )
 
 
