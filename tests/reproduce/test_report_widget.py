@@ -114,6 +114,7 @@ def test_notes_are_given_in_the_form() -> None:
     assert reader.report.notes == ()
 
 
+BACKGROUND = "one => getComputedStyle(one).backgroundColor"
 SELECT = """words => {
     const walk = document.createTreeWalker(document.querySelector(".wb-report"), NodeFilter.SHOW_TEXT);
     while (walk.nextNode()) {
@@ -138,6 +139,10 @@ def test_a_report_is_pasted_marked_and_corrected_on_the_page_of_explore(tmp_path
             below.get_by_role("button", name="Read the report").click()
             mark = below.locator("mark[data-kind='question']")
             assert mark.inner_text() == "kettle"
+            happened = below.locator("mark[data-kind='symptom']").first
+            assert str(happened.get_attribute("title")).startswith("what happened: ")
+            in_the_list = below.locator(".wb-facts [data-kind='question']")
+            assert in_the_list.evaluate(BACKGROUND) == mark.evaluate(BACKGROUND)
             text = below.locator(".wb-report")
             assert text.text_content() == TEXT.replace("hunter2hunter2", "…")
             assert page.title() == "workbench explore"

@@ -125,10 +125,7 @@ class ReportState(State):
         """The report in pieces, its facts and its verdict for the page."""
         return self.words | {
             "pieces": list(self._pieces()),
-            "facts": [
-                {"line": one.line, "source": one.source, "label": _label(one), "value": self._value(one)}
-                for one in self.report.facts
-            ],
+            "facts": [self._shown(one) for one in self.report.facts],
             "offered": [
                 {"start": one.start, "end": one.end, "value": self._value(one)} for one in self.report.offered
             ],
@@ -146,6 +143,11 @@ class ReportState(State):
     @property
     def sentence(self) -> str:
         return masked(visible(self.result.sentence))
+
+    def _shown(self, fact: Fact) -> dict[str, Any]:
+        """A fact as the page shows it; its kind gives it the colour that its words have in the report."""
+        place = {"line": fact.line, "source": fact.source}
+        return place | {"kind": fact.kind, "label": _label(fact), "value": self._value(fact)}
 
     def _value(self, fact: Fact) -> str:
         """The value of a fact, or a mask in place of a secret."""
@@ -179,8 +181,8 @@ class ReportState(State):
             number = min(over, key=lambda one: one[1] - one[0])[2] if over else None
             hidden = any(first <= start and end <= last for first, last in self._secrets)
             shown = MASK if hidden else visible(text[start:end])
-            kind = "" if number is None else facts[number].kind
-            pieces.append({"start": start, "text": shown, "fact": number, "kind": kind})
+            kind, label = ("", "") if number is None else (facts[number].kind, _label(facts[number]))
+            pieces.append({"start": start, "text": shown, "fact": number, "kind": kind, "label": label})
         return pieces
 
     def pressed(self, button: Mapping[str, Any]) -> None:

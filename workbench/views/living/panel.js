@@ -53,12 +53,12 @@ export function panel(data, model, el, label, view) {
   el.replaceChildren(root);
 }
 
-// A box for a text, with what may be typed into it; Enter and leaving the box ask. With `rows` it has several lines. What is typed until then stays,
-// also when an answer to something else comes.
-export function textBox(label, change, offered = [], rows = null) {
+// A box for a text, with what may be typed into it; Enter and leaving the box ask. `more` are attributes: with
+// `rows` it has several lines. What is typed until then stays, also when an answer to something else comes.
+export function textBox(label, change, offered = [], more = {}) {
   const list = offered.length ? h("datalist", { id: `wb-list-${Math.random()}` }, ...offered.map((one) => h("option", { value: one }))) : "";
   let typing = false;
-  const input = h(rows ? "textarea" : "input", { ...(rows ?? { type: "text" }), class: "wb-text", "aria-label": label, list: list.id, oninput: () => (typing = true), onchange: () => ((typing = false), change(input.value)) });
+  const input = h(more.rows ? "textarea" : "input", { ...more, class: "wb-text", "aria-label": label, list: list.id, oninput: () => (typing = true), onchange: () => ((typing = false), change(input.value)) });
   return { root: h("label", {}, `${label} `, input, list), set: (value) => typing || (input.value = value), get: () => input.value };
 }
 

@@ -24,10 +24,14 @@ function reportReader(data, model, el) {
     const [start, end] = [at(range.startContainer, range.startOffset), at(range.endContainer, range.endOffset)];
     return start === null || end === null || end <= start ? null : { start, end };
   }
-  function piece({ start, text: words, fact, kind }) {
+  function piece({ start, text: words, fact, kind, label }) {
     if (fact === null) return h("span", { "data-start": start }, words);
     const reject = () => send({ reject: fact });
-    return h("mark", { "data-start": start, "data-kind": kind, title: `${kind}: click to take it away`, tabindex: 0, role: "button", onclick: () => getSelection().isCollapsed && reject(), onkeydown: (event) => [" ", "Enter"].includes(event.key) && (event.preventDefault(), reject()) }, words);
+    return h("mark", { class: "wb-said", "data-start": start, "data-kind": kind, title: `${label}: click to take it away`, tabindex: 0, role: "button", onclick: () => getSelection().isCollapsed && reject(), onkeydown: (event) => [" ", "Enter"].includes(event.key) && (event.preventDefault(), reject()) }, words);
+  }
+  function fact({ line, source, label, kind, value }, place) {
+    const words = h("span", {}, h("small", {}, `${line ? `line ${line}` : source}, ${label} `), h("span", { class: "wb-said", "data-kind": kind }, `“${value}”`));
+    return h("li", {}, words, h("button", { "aria-label": `take away: ${label}`, title: "take away", onclick: () => send({ reject: place }) }, "×"));
   }
   const kinds = data.choices.map(([kind, name, label]) => {
     const add = () => {
@@ -42,7 +46,7 @@ function reportReader(data, model, el) {
     target: textBox("expected file", (target) => change({ target })),
     system: choice("system", data.systems, "", (system) => change({ system })),
     happened: choice("what happened", data.happened, "", (happened) => change({ happened })),
-    parameters: textBox("settings", (parameters) => change({ parameters })),
+    parameters: textBox("settings", (parameters) => change({ parameters }), [], { placeholder: "such as min_score=0.35, k=60" }),
     notes: textBox("notes", (notes) => change({ notes }), [], { rows: 3, placeholder: "=== memory/tea.md\nThe text of the note." }),
   });
   const more = h("div", {});
@@ -57,7 +61,7 @@ function reportReader(data, model, el) {
     perhaps.replaceChildren("Was one of these the question?", ...offers);
     asking.hidden = !data.verdict.ask.length;
     ask.replaceChildren(...data.verdict.ask.map((one) => h("li", {}, one)));
-    facts.replaceChildren(...data.facts.map((one, place) => h("li", {}, h("small", {}, `${one.line ? `line ${one.line}` : one.source}, ${one.label} `), `“${one.value}” `, h("button", { "aria-label": `take away: ${one.label}`, onclick: () => send({ reject: place }) }, "×"))));
+    facts.replaceChildren(...data.facts.map(fact));
   }
   const hint = h("p", { role: "status" }, HINT);
   const side = h("div", {}, more, perhaps, asking, ask, hint, h("div", { class: "wb-kinds" }, ...kinds), facts);
