@@ -40,11 +40,25 @@ function microscope(data, model, el) {
   panel(data, model, el, "microscope", { controls, body: [boxes, told, drawing.root, sent], draw, sentence, tables: (state) => [data.ways[state.letters].table], code: (state) => data.ways[state.letters].code });
 }
 
+// How a text of a chunk looks, in itself, and what that means.
+const LOOKS = [
+  ["wb-unread", "Struck through", "the model has not read it"],
+  ["wb-repeated", "In italics", "it ends the chunk before, too"],
+];
+
 function fileChunks(data, model, el) {
+  const legend = h("p", { class: "wb-quiet" });
   const list = h("div", { class: "wb-chunks" });
   const controls = (change) => ({ file: textBox("file", (file) => change({ file }), data.files) });
+  function explain() {
+    const seen = data.chunks.flatMap((one) => one.parts.flatMap(([, kinds]) => kinds.split(" ")));
+    const looks = LOOKS.filter(([kind]) => seen.includes(kind));
+    legend.replaceChildren(...looks.map(([kind, look, means]) => h("span", {}, h("span", { class: kind }, look), `: ${means}. `)));
+    legend.hidden = !looks.length;
+  }
   function draw(next, state) {
     data = next;
+    explain();
     const chosen = data.chunks.some((one) => one.id === state.chunk) ? state.chunk : null;
     list.replaceChildren(...data.chunks.map((one, place) => {
       const mine = one.id === chosen;
@@ -52,7 +66,7 @@ function fileChunks(data, model, el) {
       return h("details", { open: mine || (!chosen && !place) ? "" : null, "aria-current": mine ? "true" : null }, h("summary", {}, one.line, mine ? " (selected)" : ""), h("pre", { tabindex: 0 }, ...parts));
     }));
   }
-  panel(data, model, el, "chunks of a file", { controls, body: [list], draw, tables: () => [data.table], code: () => data.code });
+  panel(data, model, el, "chunks of a file", { controls, body: [legend, list], draw, tables: () => [data.table], code: () => data.code });
 }
 
 Object.assign(VIEWS, { microscope, chunks: fileChunks });
