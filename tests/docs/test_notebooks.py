@@ -295,11 +295,13 @@ def test_each_exercise_has_a_hint_and_a_check(path: Path) -> None:
 def test_a_check_knows_the_solution_s_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(LESSONS[0].parent)
     assert "three dots" in check("02", 1, ...)
-    assert check("02", 1, 0.7) == check("02", 1, "0.70") == "equal"
-    assert {check("02", 1, wrong).partition(".")[0] for wrong in (0.5, "all", None)} == {"not equal"}
-    assert check("01", 2, " Protocol") == "equal"
-    assert check("00", 1, ["floor", "limit"]) == check("00", 1, "Floor,limit") == "equal"
-    assert check("03", 2, "a, for") == check("03", 2, ("for", "a")) == "equal"
+    assert check("02", 1, 0.7) == check("02", 1, "0.70") == "Exercise 1: equal."
+    assert {check("02", 1, wrong).partition(".")[0] for wrong in (0.5, "all", None)} == {
+        "Exercise 1: not equal"
+    }
+    assert check("01", 2, " Protocol") == "Exercise 2: equal."
+    assert check("00", 1, ["floor", "limit"]) == check("00", 1, "Floor,limit") == "Exercise 1: equal."
+    assert check("03", 2, "a, for") == check("03", 2, ("for", "a")) == "Exercise 2: equal."
     for lesson, exercise in (("77", 1), ("01", 1)):
         with pytest.raises(InputError, match=r"no solution|no checked answer"):
             check(lesson, exercise, 1)

@@ -38,7 +38,8 @@ def check(lesson: str, exercise: int, answer: Any) -> str:
     if answer is ...:
         return f"Exercise {exercise}: put your answer in place of the three dots."
     truth = solved(lesson, exercise)
-    return "equal" if _same(answer, truth) else f"not equal. {_remark(answer, truth)}"
+    told = "equal." if _same(answer, truth) else f"not equal. {_remark(answer, truth)}"
+    return f"Exercise {exercise}: {told}"
 
 
 def solved(lesson: str, exercise: int) -> Any:
