@@ -435,9 +435,9 @@ def test_the_curve_marks_the_floor_that_costs_least(sample: MemoryIndex, tmp_pat
     told = curve.locator("figcaption").inner_text()
     assert least in told
     assert f"cost {min(costs)}, the least of 41 floors" in told
-    curve.get_by_role("button", name="take that floor").click()
+    curve.get_by_role("button", name="take the floor of the dot").click()
     assert least in (page.locator(".wb-status").first.text_content() or "")
-    assert page.evaluate("document.activeElement.textContent") == "take that floor"
+    assert page.evaluate("document.activeElement.textContent") == "take the floor of the dot"
 
 
 @needs_chromium

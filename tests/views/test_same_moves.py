@@ -127,7 +127,7 @@ class Paired:
         else:
             value = chance.choice(["rooibos tea", "backup", one["value"]])
         self.ask(MOVE, [INPUTS, place, value])
-        if "costs" not in one["label"]:  # which is no setting
+        if not one["label"].startswith("cost of"):  # which is no setting
             self.refused = ""
         self.settle()
         return f"{one['label']} = {value}"

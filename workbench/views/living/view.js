@@ -136,7 +136,7 @@ function answers(data, entry, settings) {
 
 function outcomeWords(outcome, floor) {
   const precision = outcome.returned
-    ? `${outcome.right} of ${outcome.returned} returned chunks are of the right file (precision ${fixed(100 * (outcome.right / outcome.returned), 0)}%)`
+    ? `${outcome.right} of ${outcome.returned} returned chunks are of the right file (precision ${fixed(100 * (outcome.right / outcome.returned), 0)} %)`
     : "no question returns anything";
   const silent = outcome.controls
     ? `and nothing is returned for ${outcome.silent} of ${outcome.controls} unanswerable questions.`
@@ -390,8 +390,8 @@ function tradeOff(model, take) {
   const drawing = figure(model, 250);
   let [price, points, now, drawn, cheapest, again] = [1, [], null, "", null, () => {}];
   const cost = ({ outcome }) => outcome.questions - outcome.hits + price * (outcome.controls - outcome.silent);
-  const worth = slider("a wrong answer costs so many missed ones", [0, 10], 0.5, price, (next) => ((price = next), draw()));
-  const button = h("button", { onclick: () => take(cheapest.floor) }, "take that floor");
+  const worth = slider("cost of a wrong answer, in missed answers", [0, 10], 0.5, price, (next) => ((price = next), draw()));
+  const button = h("button", { onclick: () => take(cheapest.floor) }, "take the floor of the dot");
   const root = h("details", { class: "wb-more" }, h("summary", {}, "answered against refused"), h("figure", { class: "wb-reliability" }, drawing.root, told), worth.root, button);
 
   function draw() {
@@ -400,9 +400,9 @@ function tradeOff(model, take) {
     const trace = (some, more) => ({ x: some.map((one) => one.outcome.hits), y: some.map((one) => one.outcome.silent), text: some.map((one) => `floor ${short(one.floor)}`), hovertemplate: "%{text}: %{x} hit, %{y} get nothing<extra></extra>", hue: "blue", ...more });
     drawing.show([
       trace(points, { mode: "lines" }), trace([now], { mode: "markers", hue: "red", marker: { size: 15, symbol: "circle-open", line: { width: 2 } } }), trace([cheapest], { mode: "markers", marker: { size: 8 } }),
-    ], { xaxis: { title: { text: `questions of ${questions} that hit` }, range: [0, questions * 1.03] }, yaxis: { title: { text: `of ${controls} with no result` }, range: [0, controls * 1.06] } });
+    ], { xaxis: { title: { text: `questions of ${questions} that hit` }, range: [0, questions * 1.03] }, yaxis: { title: { text: `unanswerable of ${controls} with no result` }, range: [0, controls * 1.06] } });
     const sentence = (one) => `At ${short(one.floor)}, ${plural(questions - one.outcome.hits, "answer")} missed and ${plural(controls - one.outcome.silent, "unanswerable question")} answered: cost ${short(cost(one))}`;
-    put(told, `${sentence(now)} (ring). ${sentence(cheapest)}, the least of ${plural(points.length, "floor")} (dot). These questions choose and judge it; for others, workbench calibrate makes a promise.`);
+    put(told, `${sentence(now)} (ring). ${sentence(cheapest)}, the least of ${plural(points.length, "floor")} (dot). The same questions choose this floor and judge it; for other questions, use workbench calibrate.`);
     idle(button, cheapest === now);
   }
   // One floor a frame: the page stays quick while the curve grows.
@@ -615,7 +615,7 @@ function thresholdLab(data, model, el) {
       ["", `at ${floorText(state.min_score, entry().step)}`],
       ["questions with a hit", `${outcome.hits} of ${outcome.questions}`],
       ["returned chunks of the right file", `${outcome.right} of ${outcome.returned}`],
-      ["precision", outcome.returned ? `${fixed(100 * (outcome.right / outcome.returned), 1)}%` : "–"],
+      ["precision", outcome.returned ? `${fixed(100 * (outcome.right / outcome.returned), 1)} %` : "–"],
       ["unanswerable, nothing returned", `${outcome.silent} of ${outcome.controls}`],
     ];
   }

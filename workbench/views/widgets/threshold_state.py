@@ -188,7 +188,7 @@ class ThresholdState(State):
         return {
             "questions with a hit": f"{outcome.hits.hits} of {outcome.hits.n}",
             "returned chunks of the right file": f"{outcome.right.hits} of {outcome.right.n}",
-            "precision": "–" if outcome.precision is None else f"{outcome.precision:.1%}",
+            "precision": "–" if outcome.precision is None else f"{100 * outcome.precision:.1f} %",
             "unanswerable, nothing returned": f"{outcome.silent.hits} of {outcome.silent.n}",
         }
 
@@ -275,7 +275,5 @@ def _reach_sentences(reaches: Reaches, floor: float) -> list[str]:
 def _precision(outcome: Outcome) -> str:
     if outcome.precision is None:
         return "no question returns anything"
-    right = outcome.right
-    return (
-        f"{right.hits} of {right.n} returned chunks are of the right file (precision {outcome.precision:.0%})"
-    )
+    right, share = outcome.right, f"{100 * outcome.precision:.0f} %"
+    return f"{right.hits} of {right.n} returned chunks are of the right file (precision {share})"
