@@ -93,6 +93,17 @@ def test_what_is_typed_and_chosen_is_selected_too(sample: MemoryIndex) -> None:
     assert wb.selection.question == "rooibos tea"
 
 
+def test_an_expected_file_that_is_cleared_stays_away_when_the_next_question_is_asked(
+    sample: MemoryIndex,
+) -> None:
+    explorer = QuestionExplorer(sample, "rooibos tea")
+    explorer.set_state({"target": "memory/protocols/tenacity.md"})
+    explorer.set_state({"target": ""})
+    assert wb.selection.file == ""
+    explorer.set_state({"question": QUESTION})
+    assert explorer.asked_for == ""
+
+
 def test_python_selects_and_a_widget_shows_what_it_has(sample: MemoryIndex) -> None:
     explorer = QuestionExplorer(sample, QUESTION)
     wb.selection.choose(system="bm-head", question="rooibos tea")

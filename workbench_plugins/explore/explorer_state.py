@@ -246,6 +246,8 @@ class ExplorerState(State):
     def choice(self, changed: set[str]) -> dict[str, Any]:
         """A candidate of a list selects its chunk, its question and its system."""
         chosen = super().choice(changed)
+        if "target" in changed and not self.target:  # else the next question would bring the old file back
+            chosen["file"] = ""
         trace = self.traces[SIDES.index(self.side)]
         if "chunk" in changed and (
             chunk := next((one for one in trace.chunks if one.id == self.chunk), None)
