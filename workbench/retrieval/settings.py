@@ -33,7 +33,7 @@ def with_settings(pipeline: Pipeline, settings: Sequence[str]) -> Pipeline:
     (naming the nearest), for a value that must be a number and is not, and for one out of its range.
     """
     for text in settings:
-        slot, parameter, value = _parts(text)
+        slot, parameter, value = _parts(text, [pipeline])
         stage = _stage(pipeline, slot)
         pipeline = pipeline.with_stage(_changed(stage, slot, parameter, value))
     return pipeline
@@ -80,7 +80,7 @@ def with_settings_where_they_fit(pipelines: Sequence[Pipeline], settings: Sequen
     """
     changed = list(pipelines)
     for text in settings:
-        slot, parameter, _ = _parts(text)
+        slot, parameter, _ = _parts(text, changed)
         fits = [has_parameter(one, f"{slot}.{parameter}") for one in changed]
         if changed and not any(fits):
             with_settings(next((one for one in changed if _has_slot(one, slot)), changed[0]), [text])
@@ -108,16 +108,37 @@ def _of_more_legs(stage: Stage) -> Mapping[str, float]:
     return dict(stage.more) if isinstance(stage, Weighted) else {}
 
 
-def _parts(text: str) -> tuple[str, str, str]:
+def _parts(text: str, pipelines: Sequence[Pipeline]) -> tuple[str, str, str]:
     name, equals, value = text.partition("=")
     slot, dot, parameter = name.strip().partition(".")
     if not (equals and dot and slot and parameter):
-        meant = text.replace(":", "=", 1) if dot and ":" in text else f"{name.strip()}=VALUE" if dot else ""
+        meant = " or ".join(_meant(text, pipelines))
         raise InputError(
             f"The setting {text!r} is not of the form slot.parameter=value.",
-            f"Write {meant}. For example: fusion.vector=0.5" if meant else "For example: fusion.vector=0.5",
+            f"Write {meant}." if meant else "For example: fusion.vector=0.5",
         )
     return slot, parameter, value.strip()
+
+
+MOST_MEANT = 3
+"""The largest number of settings that a remedy offers."""
+
+
+def _meant(text: str, pipelines: Sequence[Pipeline]) -> list[str]:
+    """How a setting is written that was typed with a colon, without a value, or with half of its name."""
+    known = {name: now for one in pipelines for name, now in every_setting(one).items()}
+    name, _, value = (part.strip() for part in text.replace(":", "=").partition("="))
+    fits = [one for one in known if name in (one, *one.split(".", 1))]
+    of_its_kind = [one for one in fits if not value or isinstance(known[one], str) != _is_number(value)]
+    return [f"{one}={value or 'VALUE'}" for one in of_its_kind[:MOST_MEANT]]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _stage(pipeline: Pipeline, slot: str) -> Stage:
