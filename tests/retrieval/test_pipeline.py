@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests import world
 from tests.adapters.openclaw_february import FixedIndex
 from tests.adapters.openclaw_releases import traced
 from tests.hand import answering
 from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
+from workbench.memory.opening import open_index
 from workbench.records import Chunk, Trace
 from workbench.retrieval.cutoff import AddedFloor, Limit, MinScore, Order
 from workbench.retrieval.explain import explain
@@ -157,6 +159,19 @@ def test_what_stands_in_the_wrong_place_of_a_search_is_named(toy: MemoryIndex) -
         explain(toy, search("tea", system, toy), "memory/tea.md")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="'' is not the path of a file"):
         explain(search("tea", system, toy), toy, "")
+
+
+def test_a_closed_index_and_what_is_no_name_are_refused(tmp_path: Path) -> None:
+    pipeline = SYSTEMS["openclaw-2026.2.13-vector-only"]
+    with world.build(tmp_path, {"memory/tea.md": "# Tea\n\nTea is at nine.\n"}) as index:
+        trace = search("tea", pipeline, index)
+    for ask in (lambda: search("tea", pipeline, index), lambda: explain(trace, index, "memory/tea.md")):
+        with pytest.raises(InputError, match=r"is closed.\s+Open it again: workbench.open_index"):
+            ask()
+    with pytest.raises(InputError, match="5 is not the name of a folder"):
+        open_index(5)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="None is not the name of a system"):
+        system(None)  # type: ignore[arg-type]
 
 
 def test_a_trace_of_another_index_is_not_explained(toy: MemoryIndex, sample: MemoryIndex) -> None:

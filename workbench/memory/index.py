@@ -98,6 +98,8 @@ class OpenIndex(Index):
     """An index that was opened from somewhere, and that must be closed."""
 
     embedder: Embedder
+    is_closed = False
+    """Whether `close` was called, so that nothing can be asked any more."""
 
     @property
     @abstractmethod
@@ -250,6 +252,7 @@ class MemoryIndex(OpenIndex):
         return index
 
     def close(self) -> None:
+        self.is_closed = True
         self.store.close()
 
     @contextmanager

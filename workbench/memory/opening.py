@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 from workbench.contracts import Index
-from workbench.errors import InputError
+from workbench.errors import InputError, brief
 from workbench.memory.addresses import SCHEME, Opener, on_a_server, openers, server_location
 from workbench.memory.choices import is_default_path
 from workbench.memory.embedding.local import Embedder
@@ -74,6 +74,8 @@ def open_index(
     Raises InputError for an address that no installed store opens, for a memory without an index, and for an
     embedder that did not make the index; StorageError for one that is damaged or cannot be read.
     """
+    if not isinstance(address, str | os.PathLike):
+        raise InputError(f"{brief(address)} is not the name of a folder.", "Give it as text or as a Path.")
     asked = os.fspath(address)
     opener = _opener(asked)
     if opener is FOLDER and index_path is None and like is not None:

@@ -22,10 +22,12 @@ Adapter = TypeVar("Adapter", bound=Index)
 
 
 def check_open(index: object) -> None:
-    """Raises InputError for anything in place of an open index, such as None, a folder or an address."""
+    """Raises InputError for anything in place of an open index: None, a folder, or one that was closed."""
     if not isinstance(index, Index):
         given = str(index) if isinstance(index, PathLike) else index
         raise InputError(f"{brief(given)} is not an open index.", "workbench.open_index(folder) opens one.")
+    if getattr(innermost(index), "is_closed", False):
+        raise InputError(f"The index {index.name} is closed.", "Open it again: workbench.open_index(folder)")
 
 
 class IndexAdapter(Index):

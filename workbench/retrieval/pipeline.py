@@ -396,7 +396,8 @@ def check_pipeline(value: object) -> None:
     """Raises InputError for what is not a pipeline, such as the name of one."""
     if not isinstance(value, Pipeline):
         raise InputError(
-            f"{value!r} is not a pipeline.", "workbench.system(name) gives the one of that name."
+            f"{value!r} is not a pipeline.",
+            "workbench.system(name) gives the one of that name: workbench.search(question, system, index)",
         )
 
 

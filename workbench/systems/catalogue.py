@@ -49,6 +49,8 @@ def system(name: str) -> Pipeline:
     Raises InputError, naming the nearest ones, when there is no such system, and for a file that cannot be
     used.
     """
+    if not isinstance(name, str):
+        raise InputError(f"{brief(name)} is not the name of a system.", SEE_ALL)
     language = language_of_file(name)
     if language is not None:
         return language.system(name)
