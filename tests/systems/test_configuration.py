@@ -405,6 +405,19 @@ def test_what_is_typed_wins_over_the_configuration(run: Run, tmp_path: Path) -> 
     assert "first 2" in json.dumps(other)
 
 
+def test_an_unknown_key_is_named_with_the_nearest_one_and_the_command_that_shows_all(
+    run: Run, tmp_path: Path
+) -> None:
+    text = "{agents: {defaults: {memorySearch: {query: {minscore: 0.1}}}}}"
+    file = written(tmp_path, text, "my openclaw.json")
+    told = run("--config", file, "--release", "2026.9.6", "show").err
+    key = "agents.defaults.memorySearch.query.minscore: unknown; the most similar key is query.minScore."
+    assert f"1 key without effect here or unknown. The first is {key}" in told
+    assert f"All of them: workbench config '{file}' --release 2026.9.6\n" in told
+    assert "does not say which release" in run("config", file).err
+    assert key.partition(":")[0] in run("config", file, "--release", "2026.9.6").out
+
+
 def test_config_prints_what_each_key_became(run: Run, tmp_path: Path) -> None:
     file = written(tmp_path, JSON5)
     printed = run("config", file)

@@ -553,15 +553,26 @@ def options(
     }
     if context.invoked_subcommand == "config":
         return
+    _print_reading(config, release, configuration)
+
+
+def _print_reading(config: str, release: str, configuration: Configuration) -> None:
+    """Prints on stderr how a file was read, and which of its keys have no effect here."""
     print_error(
         f"{config}: read as a file of {configuration.choice.description}, because {configuration.choice.why}."
     )
     if configuration.unused:
+        first = configuration.unused[0]
         print_error(
-            f"{config}: {counted(len(configuration.unused), 'key')} without effect here or unknown "
-            f"(first: {configuration.unused[0].key}).\n"
-            f"  All of them: workbench config {shlex.quote(str(config))}"
+            f"{config}: {counted(len(configuration.unused), 'key')} without effect here or unknown. "
+            f"The first is {first.key}: {first.description}.\n"
+            f"  All of them: {_config_command(config, release)}"
         )
+
+
+def _config_command(config: str, release: str) -> str:
+    """The command that prints every key of a file, read as the same release reads it."""
+    return shlex.join(["workbench", "config", config, *(["--release", release] if release else [])])
 
 
 def _configuration(file: str, release: str) -> Configuration:
