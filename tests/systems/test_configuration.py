@@ -418,6 +418,16 @@ def test_an_unknown_key_is_named_with_the_nearest_one_and_the_command_that_shows
     assert key.partition(":")[0] in run("config", file, "--release", "2026.9.6").out
 
 
+def test_a_file_without_a_key_of_memory_search_is_said_to_have_none(run: Run, tmp_path: Path) -> None:
+    file = written(tmp_path, "{memorySearch: {query: {minScore: 0.1}}}")
+    told = run("--config", file, "--release", "2026.9.6", "show").err
+    command = f"workbench config {file} --release 2026.9.6"
+    assert (
+        f"no key of memory search is in it, so nothing of it is used. What is read in it: {command}" in told
+    )
+    assert "agents.defaults.memorySearch or memory.search" in run("config", file, "--release", "2026.9.6").out
+
+
 def test_config_prints_what_each_key_became(run: Run, tmp_path: Path) -> None:
     file = written(tmp_path, JSON5)
     printed = run("config", file)

@@ -557,10 +557,15 @@ def options(
 
 
 def _print_reading(config: str, release: str, configuration: Configuration) -> None:
-    """Prints on stderr how a file was read, and which of its keys have no effect here."""
+    """Prints on stderr how a file was read, and what of it has no effect here."""
     print_error(
         f"{config}: read as a file of {configuration.choice.description}, because {configuration.choice.why}."
     )
+    if not configuration.findings:
+        print_error(
+            f"{config}: no key of memory search is in it, so nothing of it is used. "
+            f"What is read in it: {_config_command(config, release)}"
+        )
     if configuration.unused:
         first = configuration.unused[0]
         print_error(

@@ -12,7 +12,12 @@ from workbench.cli.app import (
 from workbench.cli.output import print_output
 from workbench.masking import masked
 from workbench_plugins.openclaw.config import Configuration, read
+from workbench_plugins.openclaw.config_values import FEBRUARY_FORM, SEPTEMBER_FORM
 
+NO_KEYS = (
+    "The file sets no key of memory search. OpenClaw reads such keys under "
+    f"{FEBRUARY_FORM} or {SEPTEMBER_FORM}."
+)
 MARKS = {"used": "✓", "no effect": "–", "unknown": "?"}
 
 
@@ -22,7 +27,7 @@ def configuration_text(configuration: Configuration) -> str:
     keys = [
         f"{MARKS[one.fate]} {one.key} = {one.value}\n    {one.description}" for one in configuration.findings
     ]
-    return masked("\n".join([*lines, "", *(keys or ["The file sets no key of memory search."])]))
+    return masked("\n".join([*lines, "", *(keys or [NO_KEYS])]))
 
 
 def configuration_data(configuration: Configuration) -> dict[str, Any]:
