@@ -128,11 +128,13 @@ def test_asking_sets_the_limit_and_the_floor_and_nothing_else() -> None:
     assert SHIPPED.asking() == SHIPPED
 
 
-@pytest.mark.parametrize("limit", [-3, -0.1, 1e308, math.inf, -math.inf])
+@pytest.mark.parametrize(
+    "limit", [-3, -0.1, 10**21, pytest.param(10**5000, id="long"), 1e308, math.inf, -math.inf]
+)
 def test_asking_for_what_no_search_can_return_is_refused(limit: float) -> None:
     with pytest.raises(InputError, match=r"limit is .*, which no search can return") as refused:
         SHIPPED.asking(limit=limit)
-    assert refused.value.remedy == "Give a number from 0 to 1,000,000, such as 6."
+    assert refused.value.remedy == "Give a whole number up to 1,000,000, such as 6."
 
 
 @pytest.mark.parametrize(

@@ -294,8 +294,8 @@ class Pipeline(Shown):
                 )
         if limit is not None and not 0 <= limit <= MOST_RESULTS:
             raise InputError(
-                f"limit is {limit:g}, which no search can return.",
-                f"Give a number from 0 to {MOST_RESULTS:,}, such as 6.",
+                f"limit is {brief(limit)}, which no search can return.",
+                f"Give a whole number up to {MOST_RESULTS:,}, such as 6.",
             )
         asked = self
         if limit is not None:
@@ -389,7 +389,9 @@ class Running:
 
 
 def _is_number(value: object) -> bool:
-    return not isinstance(value, bool) and isinstance(value, Real) and not math.isnan(value)
+    if isinstance(value, int):  # which may have more digits than a float
+        return not isinstance(value, bool)
+    return isinstance(value, Real) and not math.isnan(value)
 
 
 def check_pipeline(value: object) -> None:
