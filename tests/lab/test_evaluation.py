@@ -195,3 +195,12 @@ def test_what_is_wrong_with_a_file_of_questions_is_said_with_its_line(
     with pytest.raises(InputError) as raised:
         load_questions(file)
     assert raised.value.problem.startswith(f"The question file {file} cannot be used: {said}")
+
+
+def test_a_misspelled_key_is_named_with_its_own_line_and_not_that_of_its_value(tmp_path: Path) -> None:
+    file = tmp_path / "q.yaml"
+    file.write_text("question:\n- question: tea\n  target: a.md\n", encoding="utf-8")
+    with pytest.raises(InputError) as raised:
+        load_questions(file)
+    said = "line 1: `question` is no key here; the nearest is `questions`."
+    assert raised.value.problem == f"The question file {file} cannot be used: {said}"

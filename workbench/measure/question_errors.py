@@ -29,7 +29,7 @@ def problem_of(error: ValidationError, text: str, keys: Mapping[str, Collection[
     )
     cause = next(beside, first)
     root = cast("yaml.Node", yaml.compose(text, LOADER))  # a text without values would have had no keys
-    node = _node(root, cause["loc"])
+    node = _place(root, cause)
     return f"line {node.start_mark.line + 1}: {_said(cause, node, keys)}"
 
 
@@ -54,8 +54,17 @@ def _said(error: Any, node: yaml.Node, keys: Mapping[str, Collection[str]]) -> s
     return f"`{shown}`: {error['msg'].removeprefix('Value error, ').rstrip('.')}."
 
 
+def _place(root: yaml.Node, error: Any) -> yaml.Node:
+    """The place in the YAML that an error is about: the key that should not be there, or else the value."""
+    *above, name = error["loc"]
+    holder = _node(root, above)
+    if error["type"] == "extra_forbidden" and isinstance(holder, yaml.MappingNode):
+        return next((key for key, _ in holder.value if key.value == str(name)), holder)
+    return _node(holder, [name])
+
+
 def _node(node: yaml.Node, loc: Sequence[str | int]) -> yaml.Node:
-    """The place in the YAML that an error is about: the value there, or the key that should not be there."""
+    """The value at this place of the YAML, or the nearest one that holds it."""
     for name in loc:
         if isinstance(node, yaml.SequenceNode) and isinstance(name, int) and name < len(node.value):
             node = node.value[name]
