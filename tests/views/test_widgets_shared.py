@@ -185,9 +185,17 @@ def test_what_is_no_question_set_is_refused_in_a_sentence(
     assert refused.value.problem == f"{questions!r} is not a question set."
 
 
-@pytest.mark.parametrize("questions", [(), [], None, "Who?"])
-def test_a_question_set_without_questions_is_refused_in_a_sentence(questions: Any) -> None:
-    with pytest.raises(InputError, match="A question set needs a list of questions, not "):
+@pytest.mark.parametrize(
+    ("questions", "why"),
+    [
+        ((), "and this list is empty."),
+        ([], "and this list is empty."),
+        (None, "and nothing stands after `questions`."),
+        ("Who?", "not 'Who\\?'."),
+    ],
+)
+def test_a_question_set_without_questions_is_refused_in_a_sentence(questions: Any, why: str) -> None:
+    with pytest.raises(InputError, match=f"A question set needs a list of questions, {why}"):
         QuestionSet(questions=questions)
     with pytest.raises(InputError, match="`controls` is a list of questions, not None"):
         QuestionSet(questions=QUESTIONS.questions, controls=None)  # type: ignore[arg-type]

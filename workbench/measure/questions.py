@@ -58,9 +58,14 @@ class QuestionSet(_Strict):
     @field_validator("questions", mode="before")
     @classmethod
     def _some(cls, value: Any) -> Any:
-        if not isinstance(value, list | tuple) or not value:
-            raise InputError(f"A question set needs a list of questions, not {brief(value)}.", FORM)
-        return value
+        if isinstance(value, list | tuple) and value:
+            return value
+        why = f"not {brief(value)}"
+        if value is None:
+            why = "and nothing stands after `questions`"
+        elif isinstance(value, list | tuple):
+            why = "and this list is empty"
+        raise InputError(f"A question set needs a list of questions, {why}.", FORM)
 
     @field_validator("controls", mode="before")
     @classmethod
