@@ -445,6 +445,7 @@ def test_a_model_that_cannot_be_used_is_refused(run: Run, place: Place, tmp_path
     ("text", "problem"),
     [
         ("questions: [", "is not valid YAML"),
+        ("questions:\n\t- question: tea", "is not valid YAML: line 2: a tab"),
         ("- tea", "no `questions:` list"),
         ("", "no `questions:` list"),
         ("questions: []", "this list is empty"),

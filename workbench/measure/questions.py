@@ -16,6 +16,7 @@ from workbench.errors import InputError, brief
 from workbench.measure.question_errors import problem_of
 from workbench.memory.files import read_input
 from workbench.memory.safe_yaml import RefusedYamlError, load_yaml
+from workbench.memory.yaml_mistakes import yaml_mistake
 from workbench.retrieval.query import check_length
 
 LARGEST_FILE = 2_000_000
@@ -118,8 +119,8 @@ def load_questions(path: str | os.PathLike[str]) -> QuestionSet:
             f"The questions {path} cannot be used: line {error.line + 1}: {error.problem}.", FORM
         ) from None
     except yaml.YAMLError as error:
-        reason = " ".join(str(error).split())
-        raise InputError(f"The question file {path} is not valid YAML: {reason}", FORM) from None
+        problem, remedy = yaml_mistake(error, text)
+        raise InputError(f"The question file {path} is not valid YAML: {problem}", remedy or FORM) from None
     if not isinstance(data, Mapping):
         raise InputError(f"The question file {path} has no `questions:` list.", FORM)
     try:
