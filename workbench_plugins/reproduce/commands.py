@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,7 @@ import typer
 from workbench.cli.app import AsJson, Details
 from workbench.cli.output import print_error, print_output
 from workbench.errors import InputError
+from workbench.memory.addresses import SCHEME
 from workbench.memory.files import read_input
 from workbench.safe_text import counted, one_line
 from workbench.systems.catalogue import SYSTEMS
@@ -29,6 +31,8 @@ from workbench_plugins.reproduce.verdicts import NEEDS, STAND_IN, Verdict, verdi
 
 LARGEST = 4_000_000
 """Bytes of a report."""
+NAME_IT = "Paste the report into a file: workbench reproduce FILE; or pipe it in: … | workbench reproduce -"
+"""What to type where a report cannot be read."""
 MOST_SHOWN = 5
 """Lines that show the verdict; --details prints all."""
 
@@ -50,7 +54,7 @@ Happened = Annotated[str, typer.Option(help=f"What happened: {', '.join(WORDS['m
 
 
 def reproduce(
-    issue: Annotated[Path, typer.Argument(readable=False, help="The report in Markdown, or - for stdin.")],
+    issue: Annotated[str, typer.Argument(help="The report in Markdown, or - for stdin.")],
     out: Out = None,
     overwrite: Overwrite = False,
     question: Question = "",
@@ -96,7 +100,7 @@ def reproduce(
     named = System(SYSTEMS.named(system).name, system, True) if system else None
     verdict = verdict_of(report.with_given(*facts, notes=own, system=named))
     file = _saved(verdict, out, overwrite)
-    name = "report" if str(issue) == "-" else one_line(issue.name)
+    name = "report" if issue == "-" else one_line(Path(issue).name)
     print_output(verdict_data(verdict, file) if as_json else reply(verdict, name, details), as_json)
     if file is not None:
         print_error(f"Run it: workbench case run {shlex.quote(str(file))}")
@@ -127,8 +131,12 @@ def _notes(files: list[Path]) -> tuple[CaseNote, ...]:
     )
 
 
-def _text(issue: Path) -> str:
-    if str(issue) != "-":
+def _text(issue: str) -> str:
+    if not issue:
+        raise InputError("The name of the report is empty.", NAME_IT)
+    if SCHEME in issue and not os.path.exists(issue):
+        raise InputError(f"{issue} is an address, and the workbench fetches nothing.", NAME_IT)
+    if issue != "-":
         return read_input(issue, "The report", LARGEST)
     data = sys.stdin.buffer.read(LARGEST + 1)
     try:
