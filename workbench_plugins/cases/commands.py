@@ -155,15 +155,32 @@ def _warn_of_secrets(case: Case, file: Path) -> None:
         print_error(f"{told} Before you give it away: workbench case redact {shlex.quote(str(file))}")
 
 
+EXPECTATIONS = {
+    "found": "--target FILE",
+    "not_found": "--not-found FILE",
+    "order": "--order FILE (for each file)",
+    "nothing": "--nothing",
+    "same_as": "--same-as SYSTEM",
+}
+"""The option for each form of an expectation, as it is typed."""
+
+
 def _expected(**given: Any) -> Expected:
+    """The expectation that options make. Raises InputError, in the words of the options, for none."""
+    chosen = [option.partition(" ")[0] for name, option in EXPECTATIONS.items() if given[name]]
+    remedy = f"Give one of these: {', '.join(EXPECTATIONS.values())}."
+    if not chosen:
+        raise InputError("A case needs what you expect of the answer.", remedy)
+    if len(chosen) > 1:
+        raise InputError(f"A case has one expectation, and these are several: {', '.join(chosen)}.", remedy)
+    if given["within"] and chosen[0] not in ("--target", "--same-as"):
+        raise InputError(f"--within has no meaning with {chosen[0]}.", "Leave it out, or give --target FILE.")
+    if len(given["order"]) == 1:
+        raise InputError("An order has two files or more.", "Repeat --order FILE for each file.")
     try:
         return Expected.model_validate({name: value for name, value in given.items() if value})
     except ValidationError as error:
-        reason = error.errors()[0]["msg"].removeprefix("Value error, ")
-        raise InputError(
-            f"These options are not one expectation: {reason}.",
-            "Give one of --target, --not-found, --order (for each file), --nothing and --same-as.",
-        ) from None
+        raise InputError(f"This expectation cannot be used: {error.errors()[0]['msg']}.", remedy) from None
 
 
 def export(
