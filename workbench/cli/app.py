@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, is_dataclass
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
@@ -19,6 +19,7 @@ import typer.main
 from typer.models import CommandInfo
 
 from workbench.cli.commands import HEADINGS, Row, row_named, rows, rows_of
+from workbench.cli.numbers import count, number
 from workbench.cli.output import print_error, print_output, telling_of_interruption
 from workbench.cli.typed import MeantParser, after_the_command, check_command
 from workbench.errors import InputError, WorkbenchError
@@ -216,8 +217,14 @@ AskedSystem = Annotated[
         "the release of the file.",
     ),
 ]
-AskedLimit = Annotated[int | None, typer.Option("--limit", min=1, help="The largest number of results.")]
-AskedFloor = Annotated[float | None, typer.Option("--min-score", help="The lowest score of a result.")]
+AskedLimit = Annotated[
+    int | None,
+    typer.Option("--limit", parser=partial(count, "--limit"), help="The largest number of results."),
+]
+AskedFloor = Annotated[
+    float | None,
+    typer.Option("--min-score", parser=partial(number, "--min-score"), help="The lowest score of a result."),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(

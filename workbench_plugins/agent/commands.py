@@ -6,6 +6,7 @@ import signal
 import traceback
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,6 +25,7 @@ from workbench.cli.app import (
     SystemOptions,
 )
 from workbench.cli.memory import Folder, IndexingOptions, say_left_out
+from workbench.cli.numbers import number
 from workbench.cli.output import print_error, print_output, say
 from workbench.errors import InputError, Interrupted, WorkbenchError, install_extra
 
@@ -141,8 +143,14 @@ class ServeOptions(ToolOptions):
 def memory_search(
     query: Question,
     *,
-    max_results: Annotated[float | None, typer.Option(help="The largest number of results.")] = None,
-    min_score: Annotated[float | None, typer.Option(help="The lowest score of a result.")] = None,
+    max_results: Annotated[
+        float | None,
+        typer.Option(parser=partial(number, "--max-results"), help="The largest number of results."),
+    ] = None,
+    min_score: Annotated[
+        float | None,
+        typer.Option(parser=partial(number, "--min-score"), help="The lowest score of a result."),
+    ] = None,
     corpus: Annotated[str | None, typer.Option(help="What to search: memory, sessions or all.")] = None,
     options: ToolOptions,
 ) -> None:
@@ -159,9 +167,14 @@ def memory_get(
     path: Annotated[str, typer.Argument(help="The path of a file in the memory.")],
     *,
     from_: Annotated[
-        float | None, typer.Option("--from", help="The first line; lines are counted from 1.")
+        float | None,
+        typer.Option(
+            "--from", parser=partial(number, "--from"), help="The first line; lines are counted from 1."
+        ),
     ] = None,
-    lines: Annotated[float | None, typer.Option(help="The number of lines.")] = None,
+    lines: Annotated[
+        float | None, typer.Option(parser=partial(number, "--lines"), help="The number of lines.")
+    ] = None,
     options: FileOptions,
 ) -> None:
     """Print what memory_get returns to an agent. Exit code 1 if the file cannot be read."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +17,7 @@ from workbench.cli.app import (
     RerankOptions,
     labelled,
 )
+from workbench.cli.numbers import number
 from workbench.cli.output import print_error, print_output
 from workbench.errors import InputError
 
@@ -25,9 +27,19 @@ def calibrate(
     changes: RerankOptions,
     system: AskedSystem = None,
     questions: QuestionsFile = None,
-    accept: Annotated[float, typer.Option("--accept", help="The rate of mistakes that you accept.")] = 0.2,
+    accept: Annotated[
+        float,
+        typer.Option(
+            "--accept", parser=partial(number, "--accept"), help="The rate of mistakes that you accept."
+        ),
+    ] = 0.2,
     confidence: Annotated[
-        float, typer.Option("--confidence", help="How certain the promise is, from 0 to 1.")
+        float,
+        typer.Option(
+            "--confidence",
+            parser=partial(number, "--confidence"),
+            help="How certain the promise is, from 0 to 1.",
+        ),
     ] = 0.9,
     mistake: Annotated[
         str,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,6 +24,7 @@ from workbench.cli.app import (
     System,
     SystemOptions,
 )
+from workbench.cli.numbers import count
 from workbench.cli.output import print_error, print_output
 from workbench.contracts import Index
 from workbench.errors import InputError
@@ -77,7 +79,10 @@ def new(
         str | None, typer.Option("--target", "-t", help="The file that should be in the answer.")
     ] = None,
     within: Annotated[
-        int | None, typer.Option(min=1, help="The target should be among this many first files.")
+        int | None,
+        typer.Option(
+            parser=partial(count, "--within"), help="The target should be among this many first files."
+        ),
     ] = None,
     not_found: Annotated[str | None, typer.Option(help="A file that should not be in the answer.")] = None,
     nothing: Annotated[bool, typer.Option("--nothing", help="Nothing should be returned.")] = False,

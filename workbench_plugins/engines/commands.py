@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from workbench.cli.app import (
     AsJson,
     IndexOptions,
 )
+from workbench.cli.numbers import number
 from workbench.cli.output import print_output
 from workbench.errors import InputError
 from workbench.retrieval.query import check_question
@@ -48,7 +50,9 @@ def fusion(
         str | None,
         typer.Option("--question", "-q", help="Search this question and fuse the lists of its two legs."),
     ] = None,
-    floor: Annotated[float, typer.Option(help="The lowest score that passes.")] = 0.35,
+    floor: Annotated[
+        float, typer.Option(parser=partial(number, "--floor"), help="The lowest score that passes.")
+    ] = 0.35,
     watch: Annotated[
         str | None, typer.Option(help="An id to watch, or a file that has one chunk in the lists.")
     ] = None,

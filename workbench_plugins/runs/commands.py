@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +24,7 @@ from workbench.cli.app import (
     System,
     SystemOptions,
 )
+from workbench.cli.numbers import count
 from workbench.cli.output import answer, print_error, print_output
 from workbench.contracts import Index
 from workbench.errors import InputError
@@ -70,7 +72,10 @@ Systems = Annotated[
     list[str] | None, typer.Option("--system", "-s", help="A system of ours to run, too; can be repeated.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Write over files that exist.")]
-Cut = Annotated[int | None, typer.Option("--limit", min=1, help="Only so many first results count.")]
+Cut = Annotated[
+    int | None,
+    typer.Option("--limit", parser=partial(count, "--limit"), help="Only so many first results count."),
+]
 
 
 @dataclass(frozen=True)
@@ -157,7 +162,9 @@ def traces(
     case: Annotated[
         Path | None, typer.Option("--case", help="Write a row as a case into this file: NAME.case.yaml.")
     ] = None,
-    row: Annotated[int, typer.Option("--row", min=1, help="With --case: the number of the row.")] = 1,
+    row: Annotated[
+        int, typer.Option("--row", parser=partial(count, "--row"), help="With --case: the number of the row.")
+    ] = 1,
     target: Annotated[
         str, typer.Option("--target", "-t", help="With --case: the document that should be in the answer.")
     ] = "",
