@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from workbench.errors import InputError, brief
@@ -27,16 +28,19 @@ def count(option: str, text: object) -> int:
 
 
 def number(option: str, text: object) -> float:
-    """The value of an option that takes a number.
+    """The value of an option that takes a finite number.
 
     >>> number("--min-score", "0.35")
     0.35
     """
     typed = str(text).strip()
     try:
-        return float(typed)
+        read = float(typed)
     except ValueError:
         raise InputError(f"{option}: {brief(typed)} is not a number.", _as_number(typed)) from None
+    if not math.isfinite(read):
+        raise InputError(f"{option}: {brief(typed)} is not a finite number.", "Give one, such as 0.35.")
+    return read
 
 
 def _as_number(typed: str) -> str:
