@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -35,7 +36,7 @@ from workbench.memory.addresses import Opener
 from workbench.memory.choices import check_model
 from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import PACKAGED_MODEL, Embedder, LocalEmbedder, unit
-from workbench.memory.files import content_hash
+from workbench.memory.files import SUFFIX, TREE, content_hash
 from workbench.memory.guard import LONGEST_VALUE, check_plain, check_tables
 from workbench.memory.index import OpenIndex
 from workbench.memory.index_files import default_index_path
@@ -220,9 +221,7 @@ class LiveStore:
         try:
             yield
         except apsw.NotADBError:
-            raise InputError(
-                f"{self.path} is not a SQLite file.", "Give a memory's folder, or OpenClaw's SQLite file."
-            ) from None
+            raise _not_a_store(self.path) from None
         except (apsw.CorruptError, UnicodeDecodeError) as error:
             self.check_unchanged()
             raise self.damaged(str(error)) from None
@@ -747,6 +746,19 @@ class LiveIndex(OpenIndex):
             path=path,
         )
         return np.array([row for (row,) in found], np.int64)
+
+
+def _not_a_store(path: Path) -> InputError:
+    """The error for a file that is not SQLite; a note is named with the folder of its memory."""
+    if path.suffix != SUFFIX:
+        return InputError(
+            f"{path} is not a SQLite file.", "Give a memory's folder, or OpenClaw's SQLite file."
+        )
+    folder = path.parent.parent if path.parent.name == TREE else path.parent
+    return InputError(
+        f"{path} is a note, and a memory is a folder of notes.",
+        f"Name its folder: -m {shlex.quote(str(folder))}",
+    )
 
 
 def open_live_store(
