@@ -95,3 +95,9 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
         out.write("new")
         assert file.read_text() == "old"
     assert (file.read_text(), len(list(tmp_path.iterdir()))) == ("new", 1)
+
+
+def test_an_empty_name_of_a_memory_does_not_mean_the_current_folder() -> None:
+    with pytest.raises(InputError, match="The name of the memory is empty"):
+        memory_root("")
+    assert memory_root(".") == Path.cwd().resolve()

@@ -289,6 +289,14 @@ def shared_options(command: Callable[..., None]) -> Callable[..., None]:
     return typed
 
 
+def named_folder(name: str | Path) -> Path:
+    """The folder that was named. Raises InputError for an empty name, which Path reads as a dot."""
+    from workbench.memory.files import check_named_memory
+
+    check_named_memory(str(name))
+    return Path(name)
+
+
 @contextmanager
 def naming_the_folder(memory: str) -> Iterator[None]:
     """Puts the folder that was asked for into the remedy for an index that cannot say of which one it is."""

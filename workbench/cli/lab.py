@@ -18,6 +18,7 @@ from typing import Annotated
 
 import typer
 
+from workbench.cli.app import named_folder
 from workbench.cli.output import print_address, print_error, say
 from workbench.errors import InputError, install_extra
 
@@ -143,7 +144,9 @@ COPIES = Path("workbench-lab")
 def lab(
     memory: Annotated[
         Path | None,
-        typer.Option("--memory", "-m", readable=False, help="The memory to index. Default: sample_memory."),
+        typer.Option(
+            "--memory", "-m", parser=named_folder, help="The memory to index. Default: sample_memory."
+        ),
     ] = None,
     notebooks: Annotated[
         Path | None, typer.Option(help="The folder of the notebooks. Default: notebooks.")

@@ -19,6 +19,7 @@ from workbench.cli.app import (
     Details,
     Extra,
     IndexFile,
+    named_folder,
     naming_the_folder,
     unnamed_message,
     workers_at,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from workbench.memory.sources import Chunker, Indexing
     from workbench.memory.sync import Summary
 
-Folder = Annotated[Path, typer.Argument(readable=False, help="The memory's folder.")]
+Folder = Annotated[Path, typer.Argument(parser=named_folder, help="The memory's folder.")]
 Model = Annotated[str, typer.Option(help="The embedding model: a local model, PROVIDER/MODEL, or auto.")]
 Reading = Annotated[
     str | None,

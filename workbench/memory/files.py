@@ -87,11 +87,18 @@ def _path_advice(path: str) -> str:
     return f"In WSL it is usually /mnt/{windows[1].lower()}/{below}. Check the path; it is case-sensitive."
 
 
+def check_named_memory(name: str) -> None:
+    """Raises InputError for an empty name, which would mean the current folder."""
+    if not name:
+        raise InputError("The name of the memory is empty.", "Name its folder; the current one is a dot: .")
+
+
 def memory_root(folder: str | os.PathLike[str]) -> Path:
     """The folder as an absolute path without links.
 
-    Raises InputError when it does not exist, is not a folder, or cannot be read.
+    Raises InputError when its name is empty, it does not exist, is not a folder, or cannot be read.
     """
+    check_named_memory(os.fspath(folder))
     root = Path(os.path.expanduser(folder))  # which leaves the name of an unknown user as it is
     try:
         if not root.exists():

@@ -11,7 +11,7 @@ from workbench.errors import InputError, brief
 from workbench.memory.addresses import SCHEME, Opener, on_a_server, openers, server_location
 from workbench.memory.choices import is_default_path
 from workbench.memory.embedding.local import Embedder
-from workbench.memory.files import memory_root
+from workbench.memory.files import check_named_memory, memory_root
 from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.memory.index_files import default_index_path, file_to_open
 from workbench.memory.sources import Indexing
@@ -84,6 +84,7 @@ def open_index(
 
 
 def _opener(address: str) -> Opener:
+    check_named_memory(address)
     if SCHEME not in address and not os.path.isfile(os.path.expanduser(address)):
         return FOLDER  # without loading packages
     every = (SERVER, *openers(), FOLDER)
