@@ -75,7 +75,8 @@ def test_the_figure_and_the_sentence_have_the_same_numbers(chart: BlameChart) ->
     texts = [one.share_text for one in chart.blame.by_share]
     assert texts == [share for _, _, _, share, _ in chart.table.rows]
     assert all(f" {text}" in chart.sentence and "-" not in text for text in texts)
-    assert all(f"{float(one.share):+.4g}" in chart.figure.words for one in chart.blame.by_share)
+    signed = [f"{float(one.share):+.4g}".replace("-", "−") for one in chart.blame.by_share]
+    assert all(one in chart.figure.words for one in signed)
 
 
 def test_two_other_systems_get_another_waterfall(chart: BlameChart) -> None:

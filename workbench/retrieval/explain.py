@@ -295,8 +295,7 @@ def explain(trace: Trace, index: Index, target: str | PurePath, vector: Vector |
 
     `index` must be the one that was searched, in the same state: what was beyond the pool is looked up
     there. If it may change meanwhile, put search and explain into one `index.snapshot()`. `vector` is the
-    question's vector, if `search` was given one. Raises InputError for what is not a trace or not an index,
-    and for a trace of another index.
+    question's vector, if `search` was given one. Raises InputError for what is not a trace or not an index.
     """
     if not isinstance(trace, Trace):
         raise InputError(f"{trace!r} is not a trace.", "workbench.search(question, system, index) gives one.")
@@ -307,19 +306,7 @@ def explain(trace: Trace, index: Index, target: str | PurePath, vector: Vector |
     with index.snapshot():
         limit = next((stage.count for stage in trace.stages if isinstance(stage, Limit)), math.inf)
         context = Running(index.laid_out(trace.layout), trace.question, limit, vector)
-        _check_same(trace, context.index)
         return _explained(trace, context, path)
-
-
-def _check_same(trace: Trace, index: Index) -> None:
-    """Raises InputError if the index does not have the first candidate of the trace in its row."""
-    for row, known in zip(trace.rows[:1], trace.chunks, strict=False):
-        there = index.rows_of(known.path)
-        if row not in there or index.chunks(trace.rows[:1])[0].id != known.id:
-            raise InputError(
-                "The trace is of another index, or of an earlier state of this one.",
-                "Search again with this index: workbench.search(question, system, index)",
-            )
 
 
 def _explained(trace: Trace, context: Context, target: str) -> Explanation:
