@@ -201,13 +201,20 @@ def test_a_link_in_the_memory_is_named_as_a_link_whether_it_works_or_not(run: Ru
     "typed",
     [
         *(f"{TARGET}{place}" for place in (":1-15", ":3", "#the-rule", " ")),
-        *("falsification-first", "[[falsification-first]]", "Falsification-First.MD"),
+        *("falsification-first", "[[falsification-first#the rule|it]]", "Falsification-First.MD"),
         *("memory\\protocols\\falsification-first.md", f"../sample_memory/{TARGET}"),
     ],
 )
 def test_a_file_may_be_typed_as_a_search_or_a_link_names_it(run: Run, typed: str) -> None:
     explained = run("explain", QUESTION, "-t", typed, "-s", SHIPPED).out
     assert explained == run("explain", QUESTION, "-t", TARGET, "-s", SHIPPED).out
+
+
+def test_a_sign_in_a_name_is_no_heading(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "C.md").write_text("# Tea\n\nTea is at nine.\n", encoding="utf-8")
+    assert run("index", tmp_path).code == 0
+    told = run("explain", "tea", "-t", "C# notes.md", "-m", tmp_path).out
+    assert told.startswith("Not in the index: C# notes.md.")
 
 
 def test_a_name_that_several_files_have_is_none_of_them(run: Run, tmp_path: Path) -> None:

@@ -36,8 +36,10 @@ def path_in(index: OpenIndex, memory: str, target: str) -> str:
     return typed if index.rows_of(typed).size else _meant_by(target, index.paths()) or target
 
 
-PLACE = re.compile(r"(:\d+(-\d+)?|#.*)$")
-"""What may stand behind a path: lines, as a search prints them, or a heading."""
+LINK = re.compile(r"\[\[([^\]#|]+)[^\]]*\]\]")
+"""A link of a wiki: a name, and perhaps a heading and other words."""
+PLACE = re.compile(r":\d+(-\d+)?$|(?<=\.md)#.*$", re.IGNORECASE)
+"""What may stand behind a path: lines, as a search prints them, or a heading. A name may have a # itself."""
 
 
 def _meant_by(target: str, paths: Sequence[str]) -> str:
@@ -46,7 +48,7 @@ def _meant_by(target: str, paths: Sequence[str]) -> str:
     The target may have other capitals, accents as one character or as two, a place behind it, the brackets of
     a link, the slashes of Windows, and no ending.
     """
-    wanted = _plain(PLACE.sub("", target.strip().removeprefix("[[").removesuffix("]]").replace("\\", "/")))
+    wanted = _plain(PLACE.sub("", LINK.sub(r"\1", target.strip()).replace("\\", "/")))
     every = {path: _plain(path) for path in paths}
     same = [path for path, plain in every.items() if plain == wanted]
     named = [path for path, plain in every.items() if PurePosixPath(plain).name == wanted]

@@ -183,7 +183,7 @@ MEANT = {
     "find": "search", "query": "search", "ask": "search", "why": "explain", "fix": "diagnose",
     "debug": "diagnose", "list": "systems", "confirm": "case confirm", "update": "index", "check": "doctor",
 }  # fmt: skip
-"""Names that people give to commands, with the command that does it."""
+"""Words that people type for a command, with the command that they may mean."""
 
 
 def check_command(typed: str, commands: Sequence[str], above: str = "workbench") -> None:
@@ -193,7 +193,7 @@ def check_command(typed: str, commands: Sequence[str], above: str = "workbench")
     problem, quoted = f"There is no command {typed!r}.", typed.replace('"', "'")
     meant = MEANT.get(typed.lower(), "")
     if meant.partition(" ")[0] in commands:
-        raise InputError(problem, f"It is called `{above} {meant}`.")
+        raise InputError(problem, f"Perhaps you mean `{above} {meant}`.")
     if near := get_close_matches(typed.lower(), commands, n=1, cutoff=0.7):
         raise InputError(problem, f"The nearest is `{above} {near[0]}`.")
     if typed.lower() == "version":

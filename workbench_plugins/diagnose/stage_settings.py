@@ -13,7 +13,7 @@ from workbench.measure.edits import LAYOUT, Edit, edited, next_common
 from workbench.measure.reruns import Reruns
 from workbench.records import Stage
 from workbench.retrieval.pipeline import Difference, Pipeline
-from workbench.retrieval.settings import with_settings
+from workbench.retrieval.settings import is_number, with_settings
 from workbench.systems.catalogue import SYSTEMS
 from workbench.systems.languages import Language, with_keys_of_any_language
 from workbench_plugins.diagnose.parameters import Goal, settings_between
@@ -43,7 +43,7 @@ class StageSettings(Language):
             return slot
         if (
             value
-            and not _is_number(value)
+            and not is_number(value)
             and any(content_of(one, slot) is not None for one in SYSTEMS.values())
         ):
             raise unknown_name(
@@ -64,14 +64,6 @@ class StageSettings(Language):
 
 
 LANGUAGE = StageSettings()
-
-
-def _is_number(value: str) -> bool:
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return True
 
 
 def content_of(pipeline: Pipeline, slot: str) -> Stage | Layout | None:
@@ -122,7 +114,7 @@ def short_settings(runs: Reruns, goal: Goal, wanted: Pipeline) -> tuple[tuple[st
 
 def _shortened(setting: str) -> str:
     name, _, value = setting.partition("=")
-    return f"{name}={float(value):.6g}" if "." in value and _is_number(value) else setting
+    return f"{name}={float(value):.6g}" if "." in value and is_number(value) else setting
 
 
 def _settings_of(pipeline: Pipeline, difference: Difference) -> Sequence[str]:
