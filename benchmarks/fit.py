@@ -320,7 +320,9 @@ def validated(collections: Sequence[Collection]) -> None:
     whole = _measured(collections, every)
     for some in collections:
         recall, mrr, hit = whole[some.name].mean(axis=0)
-        print(f"  {some.name:<7} recall@{some.k} {recall:.4f}, MRR {mrr:.4f}, any hit {hit:.4f}")
+        none = sum(one.truth == 0 for one in some.known)
+        missed = f"; {none} questions have no right file, and count as missed" if none else ""
+        print(f"  {some.name:<7} recall@{some.k} {recall:.4f}, MRR {mrr:.4f}, any hit {hit:.4f}{missed}")
     for place, part in enumerate(PARTS):
         bare = _measured(collections, every & (np.arange(len(PARTS)) != place))
         for some in collections:
