@@ -130,7 +130,8 @@ class Passage:
     hash: str
 
 
-FRONT_MATTER = re.compile(r"\A---\n.*?\n(?:---|\.\.\.)(?:\n|\Z)", re.DOTALL)
+FRONT_MATTER = re.compile(r"\A(?:---\n.*?\n(?:---|\.\.\.)|\+\+\+\n.*?\n\+\+\+)(?:\n|\Z)", re.DOTALL)
+"""YAML between lines of three hyphens, or TOML between lines of three plus signs, as Hugo has it."""
 SNIPPET = 700
 
 

@@ -92,6 +92,8 @@ def test_a_notebook_gets_bold_words_that_fit_its_page(
     [
         ("---\ntitle: Tea\ntags: [a]\n---\n\n# Rooibos\n", "# Rooibos"),
         ("---\ntitle: Tea\n---\n", "--- title: Tea ---"),
+        ('+++\ntitle = "Tea"\n+++\n\nBrewed leaves.', "Brewed leaves."),
+        ("+++\nno end", "+++ no end"),
         ("# Tea\n---\nmore\n---\n", "# Tea --- more ---"),
     ],
 )

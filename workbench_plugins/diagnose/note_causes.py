@@ -168,10 +168,10 @@ def _front_matter(runs: Reruns, goal: Goal, text: str) -> Iterator[Cause]:
     front = FRONT_MATTER.match(text)
     if front is None:
         return
-    inside, body = front[0].strip("-.\n"), text[front.end() :]
+    inside, body = front[0].strip("-+.\n"), text[front.end() :]
     asked = {one.lower() for one in content_words(unicode_words(runs.question))}
     only = sorted(asked & words_of(inside) - words_of(body))
-    values = [line.partition(":")[2].strip(" []\"'") for line in inside.splitlines()]
+    values = [re.split("[:=]", line, maxsplit=1)[-1].strip(" []\"'") for line in inside.splitlines()]
     if only and _reached(runs, goal, f"# {' '.join(values)}\n\n{body}"):
         yield Cause(
             ("note",),

@@ -19,6 +19,9 @@ from workbench.records import Chunk
 HEADING = re.compile(r"(#{1,6})\s+(.+?)\s*#*\s*$")
 FENCE = re.compile(r"\s*(```|~~~)")
 TITLE = re.compile(r"title:\s*(.+?)\s*$", re.IGNORECASE)
+TOML_TITLE = re.compile(r"title\s*=\s*(.+?)\s*$", re.IGNORECASE)
+TOML = "+++"
+"""The first line of a front matter in TOML, as Hugo has it."""
 SPEAKER = re.compile(
     r"\s*(?:[-*>]\s+)?(?:\*\*|__)?([^\W\d_][\w .'’-]{0,30}?)(?::(?:\*\*|__)|(?:\*\*|__)?:)\s"
 )
@@ -69,6 +72,7 @@ def outline(path: str, chunks: Sequence[Chunk]) -> Outline:
     headings: dict[int, tuple[str, ...]] = {}
     stack: list[tuple[int, str]] = []
     title, named, fenced = "", "", False
+    statement = TOML_TITLE if lines.get(1, "").rstrip() == TOML else TITLE
     for number in sorted(lines):
         line = lines[number]
         fenced ^= bool(FENCE.match(line))
@@ -78,7 +82,7 @@ def outline(path: str, chunks: Sequence[Chunk]) -> Outline:
         elif found:
             level = len(found[1])
             stack = [(depth, text) for depth, text in stack if depth < level] + [(level, found[2])]
-        elif not named and number < 30 and (stated := TITLE.match(line)):
+        elif not named and number < 30 and (stated := statement.match(line)):
             named = stated[1].strip("\"'")
         headings[number] = tuple(text for _, text in stack)
     stem = PurePosixPath(path).stem.replace("-", " ").replace("_", " ")

@@ -466,9 +466,10 @@ def test_words_that_only_the_front_matter_has_are_the_cause(tmp_path: Path) -> N
         assert search(question, SYSTEMS[release.name], index).paths() == [target]
 
 
-def test_a_front_matter_that_outweighs_the_text_is_the_cause(tmp_path: Path) -> None:
-    fields = "\n".join(f"field{number}: value {number} of the export" for number in range(60))
-    text = f"---\n{fields}\n---\n\nSwans nest here.\n"
+@pytest.mark.parametrize(("fence", "sign"), [("---", ":"), ("+++", "=")])
+def test_a_front_matter_that_outweighs_the_text_is_the_cause(tmp_path: Path, fence: str, sign: str) -> None:
+    fields = "\n".join(f"field{number}{sign} value {number} of the export" for number in range(60))
+    text = f"{fence}\n{fields}\n{fence}\n\nSwans nest here.\n"
     cause = diagnosed(tmp_path, text, "where do the swans nest").causes[0]
     assert cause.description.startswith("the front matter of memory/pumps.md outweighs its text: 1,899 char")
     assert cause.verified

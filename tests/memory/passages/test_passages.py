@@ -68,7 +68,14 @@ def test_a_header_names_title_headings_and_speakers(text: str, header: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "title"), [("---\ntitle: Tea\n---\ntext", "Tea"), ("just text", "my notes"), ("", "my notes")]
+    ("text", "title"),
+    [
+        ("---\ntitle: Tea\n---\ntext", "Tea"),
+        ('+++\ntitle = "Tea"\n+++\ntext', "Tea"),
+        ("title = a\ntext", "my notes"),
+        ("just text", "my notes"),
+        ("", "my notes"),
+    ],
 )
 def test_a_title_comes_from_the_front_matter_or_the_name(text: str, title: str) -> None:
     assert outline("memory/my-notes.md", chunks_of(text)).title == title
