@@ -512,7 +512,8 @@ class Trace(Tabular):
     the state after each stage that ran. `read_as` is the question with misspelt words corrected, and empty
     where the stages read the question itself. `layout` is the layout of the index that was searched, and
     `caution` says if it is not made as the system's release makes one, and `unknown_ids` if another engine
-    answered and none of its ids names a file of the index.
+    answered and none of its ids names a file of the index. `searched` is the name of the index below all
+    adapters and the generation in which it was searched; None for a trace that `search` did not make.
     """
 
     question: str
@@ -536,6 +537,7 @@ class Trace(Tabular):
     caution: MadeOtherwise | None = None
     unknown_ids: str = ""
     read_as: str = ""
+    searched: tuple[str, int] | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         """One line; `workbench.show` prints all, and a notebook shows all."""

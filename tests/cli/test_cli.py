@@ -14,6 +14,7 @@ from tests import world
 from tests.commands import Run, python
 from workbench.cli.app import IndexOptions
 from workbench.memory.embedding import local
+from workbench.memory.index import MemoryIndex
 from workbench.memory.options import Options
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.sync import index_folder
@@ -178,6 +179,14 @@ def test_a_file_that_is_not_indexed_is_said_to_be_so_and_why(
     assert outcome.code == 1
     assert after_the_caution(outcome.out).startswith("Not in the index: ")
     assert description.format(folder=place.folder) in " ".join(outcome.out.split())
+
+
+def test_a_file_that_is_not_indexed_is_told_before_a_model_is_loaded(
+    run: Run, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MemoryIndex, "embed", lambda *_: pytest.fail("The question was embedded."))
+    outcome = run("explain", QUESTION, "--target", "memory/bikes.md", *place.options, "--system", SYSTEM)
+    assert (outcome.code, "Not in the index: memory/bikes.md." in outcome.out) == (1, True)
 
 
 def test_a_file_that_is_not_indexed_yet_is_said_to_be_there_and_renamed(run: Run, tmp_path: Path) -> None:

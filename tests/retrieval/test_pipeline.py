@@ -18,9 +18,10 @@ from tests.hand import answering
 from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
 from workbench.memory.opening import open_index
-from workbench.records import Chunk, Trace
+from workbench.records import Chunk, Fate, Trace
 from workbench.retrieval.cutoff import AddedFloor, Limit, MinScore, Order
 from workbench.retrieval.explain import explain
+from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import JoinedWords
 from workbench.retrieval.scoring import AbsoluteRank, MinMaxRank
@@ -180,6 +181,19 @@ def test_a_path_names_a_file_as_its_text_does(toy: MemoryIndex) -> None:
     trace = search("tea", SYSTEMS["openclaw-2026.2.13-vector-only"], toy)
     path = trace.chunks[0].path
     assert explain(trace, toy, PurePosixPath(path)) == explain(trace, toy, path)
+
+
+def test_a_trace_is_explained_in_the_index_and_the_state_in_which_it_was_searched(tmp_path: Path) -> None:
+    pipeline, tea = SYSTEMS["openclaw-2026.2.13-vector-only"], {"memory/tea.md": "# Tea\n\nTea is at nine.\n"}
+    both = tea | {"memory/oven.md": "# Oven\n\nThe oven is hot.\n"}
+    with world.build(tmp_path / "one", tea) as one, world.build(tmp_path / "two", both) as two:
+        trace = search("tea", pipeline, CachedIndex(one))
+        assert explain(trace, one, "memory/tea.md").fate is Fate.RETURNED
+        with pytest.raises(InputError, match=r"The trace was searched in .*, and not in "):
+            explain(trace, two, "memory/oven.md")
+        world.build(tmp_path / "one", both).close()
+        with pytest.raises(InputError, match="no longer in the state in which the trace was searched"):
+            explain(trace, one, "memory/oven.md")
 
 
 @pytest.mark.parametrize(

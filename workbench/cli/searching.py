@@ -141,7 +141,8 @@ def explain(
     path = where.relative(target)
     with where.opened(searched[1], about=path) as opened, opened.snapshot():
         path = path_in(opened, where.memory, path)
-        trace = pipeline.search(*searched, opened)
+        is_asked = case is not None or bool(opened.rows_of(path).size)  # else no model needs to be loaded
+        trace = pipeline.search(*searched, opened, last=None if is_asked else 0)
         explanation = explaining.explain(trace, opened, path)
         if has_feature("doctor"):
             from workbench_plugins.doctor.faults import remarks_on_file

@@ -33,7 +33,7 @@ from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.cutoff import Limit
 from workbench.retrieval.expressions import Expression
 from workbench.retrieval.fusion import WeightedSum
-from workbench.retrieval.index_adapters import check_open, innermost
+from workbench.retrieval.index_adapters import check_open, innermost, state_of
 from workbench.retrieval.legs import LegRank, LegStage, Union, legs_of
 from workbench.retrieval.picture import Mark, picture
 from workbench.retrieval.pipeline import Running
@@ -295,7 +295,8 @@ def explain(trace: Trace, index: Index, target: str | PurePath, vector: Vector |
 
     `index` must be the one that was searched, in the same state: what was beyond the pool is looked up
     there. If it may change meanwhile, put search and explain into one `index.snapshot()`. `vector` is the
-    question's vector, if `search` was given one. Raises InputError for what is not a trace or not an index.
+    question's vector, if `search` was given one. Raises InputError for what is not a trace or not an index,
+    and for a trace that was searched in another index, or in another generation of this one.
     """
     if not isinstance(trace, Trace):
         raise InputError(f"{trace!r} is not a trace.", "workbench.search(question, system, index) gives one.")
@@ -306,7 +307,21 @@ def explain(trace: Trace, index: Index, target: str | PurePath, vector: Vector |
     with index.snapshot():
         limit = next((stage.count for stage in trace.stages if isinstance(stage, Limit)), math.inf)
         context = Running(index.laid_out(trace.layout), trace.question, limit, vector)
+        _check_searched(trace, index)
         return _explained(trace, context, path)
+
+
+def _check_searched(trace: Trace, index: Index) -> None:
+    """Raises InputError for a trace that was searched elsewhere: its ranks would not be true here."""
+    if trace.searched is None or trace.searched == (now := state_of(index)):
+        return
+    (searched, _), (given, _) = trace.searched, now
+    raise InputError(
+        f"The trace was searched in {searched}, and not in {given}."
+        if searched != given
+        else f"The index {given} is no longer in the state in which the trace was searched.",
+        "Search again in the index that you give: workbench.search(question, system, index)",
+    )
 
 
 def _explained(trace: Trace, context: Context, target: str) -> Explanation:

@@ -126,6 +126,11 @@ def innermost(index: Index) -> Index:
     return index
 
 
+def state_of(index: Index) -> tuple[str, int]:
+    """The name of the index below all adapters, and its generation."""
+    return innermost(index).name, index.generation
+
+
 def adapted(index: Index, kind: type[Adapter]) -> Adapter | None:
     """The adapter of that kind around the index, or None if there is none."""
     while not isinstance(index, kind):

@@ -18,7 +18,7 @@ from workbench.memory.sources import Indexing
 from workbench.records import Floats, MadeOtherwise, Moment, Shown, Stage, Trace, Vector
 from workbench.retrieval.columns import flow, parameters
 from workbench.retrieval.cutoff import AddedFloor, Limit, MinScore, Order, with_left_out
-from workbench.retrieval.index_adapters import check_open, memoized
+from workbench.retrieval.index_adapters import check_open, memoized, state_of
 from workbench.retrieval.legs import LegStage, VectorLeg
 from workbench.retrieval.own_stages import run_stage, told_of
 from workbench.retrieval.picture import Mark, picture
@@ -454,11 +454,12 @@ def search(
     if not cleaned:
         return trace
     with index.snapshot():
-        if vector is None and any(isinstance(stage, VectorLeg) for stage in pipeline.stages):
+        if vector is None and any(isinstance(stage, VectorLeg) for stage in pipeline.stages[:last]):
             # Embed before anything is read: a reader may keep a writer waiting.
             vector = index.embed(cleaned)
         context = Running(index.laid_out(pipeline.layout), cleaned, pipeline.limit, vector)
-        return run(trace.with_changes(caution=caution(pipeline, index)), context, last=last)
+        trace = trace.with_changes(caution=caution(pipeline, index), searched=state_of(index))
+        return run(trace, context, last=last)
 
 
 def _check_vector(vector: object) -> None:
