@@ -322,6 +322,27 @@ def test_every_unknown_key_is_named_and_the_rest_is_used() -> None:
     assert (made.pipeline.limit, made.pipeline.floor, made.citations) == (3, 0.35, "on")
 
 
+@pytest.mark.parametrize(
+    ("data", "place"),
+    [
+        ({"minScore": 0.1}, "query.minScore"),
+        ({"query": {"minScore": 0.1}}, "query.minScore"),
+        ({"memorySearch": {"query": {"minScore": 0.1}}}, "query.minScore"),
+        ({"memorySearch": {"hybrid": {"vectorWeight": 0.1}}}, "query.hybrid.vectorWeight"),
+        ({"agents": {"memorySearch": {"provider": "openai"}}}, "provider"),
+        (
+            {"agents": {"defaults": {"memorySearch": {"enabled": True}, "query": {"minScore": 0}}}},
+            "query.minScore",
+        ),
+        ({"memory": {"query": {"minScore": 0.1}}}, "query.minScore"),
+    ],
+    ids=str,
+)
+def test_a_setting_that_stands_elsewhere_is_told_its_place(data: dict[str, Any], place: str) -> None:
+    (found,) = [one for one in configured(data, FILE, release="2026.3.7").findings if one.fate == "unknown"]
+    assert found.description == f"not read there: its place is agents.defaults.memorySearch.{place}"
+
+
 def test_a_value_out_of_its_range_says_what_became_of_it() -> None:
     assert finding(february({"query": {"minScore": 7}}), "minScore").description == "floor.floor = 1, not 7"
 
@@ -419,7 +440,7 @@ def test_an_unknown_key_is_named_with_the_nearest_one_and_the_command_that_shows
 
 
 def test_a_file_without_a_key_of_memory_search_is_said_to_have_none(run: Run, tmp_path: Path) -> None:
-    file = written(tmp_path, "{memorySearch: {query: {minScore: 0.1}}}")
+    file = written(tmp_path, "{model: 'm', tools: {web: {search: {maxResults: 5}}}}")
     told = run("--config", file, "--release", "2026.9.6", "show").err
     command = f"workbench config {file} --release 2026.9.6"
     assert (

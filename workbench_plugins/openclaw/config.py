@@ -291,7 +291,7 @@ def configured(
         citations=str(at(data, "memory.citations", "auto")),
     )
     findings = [_finding(one, given, unknown, configuration, newest) for one in given]
-    return replace(configuration, findings=(*findings, *_memory_keys(data, form)))
+    return replace(configuration, findings=(*findings, *_memory_keys(data, form), *_misplaced(data, form)))
 
 
 # The parts of a configuration
@@ -375,11 +375,38 @@ def _memory_keys(data: Mapping[str, Any], form: str) -> Iterator[KeyReport]:
                 one.location, shown(one.key, one.value), "used", "the citations of the agent's tools"
             )
         elif not below(one.key, ("search",)):
-            yield _unknown(one.location, "unknown")
+            meant = _meant(one.key)
+            yield _unknown(
+                one.location, f"not read there: its place is {form}.{meant}" if meant else "unknown"
+            )
     if (workspace := at(data, "agents.defaults.workspace")) is not None:
         yield KeyReport("agents.defaults.workspace", shown("", workspace), "used", "the default of --memory")
     if form == SEPTEMBER_FORM and at(data, FEBRUARY_FORM) is not None:
         yield KeyReport(FEBRUARY_FORM, "…", "no effect", f"{SEPTEMBER_FORM} overrides it")
+
+
+def _misplaced(data: Mapping[str, Any], form: str) -> Iterator[KeyReport]:
+    """The keys of memory search that are no settings of it where they stand, each with its place.
+
+    Looked at is what stands below another `memorySearch`, and beside the settings or above them.
+    """
+    elsewhere = {key: value for key, value in data.items() if key != "memory"}  # which `_memory_keys` reads
+    for one in leaves(elsewhere, ""):
+        if below(one.key, (FEBRUARY_FORM,)):
+            continue
+        _, named, inside = f".{one.key}".partition(".memorySearch.")
+        beside = re.sub(r"^(agents\.)?(defaults\.)?", "", one.key)
+        if meant := (_meant(inside) or inside) if named else _meant(beside):
+            yield _unknown(one.key, f"not read there: its place is {form}.{meant}")
+
+
+def _meant(key: str) -> str:
+    """The one known key of a query or of chunking that is, or ends in, this one; empty for any other key.
+
+    Other keys, such as `model`, have a meaning of their own elsewhere in the file.
+    """
+    alike = [one for one in KINDS if one == key or one.endswith(f".{key}")]
+    return alike[0] if len(alike) == 1 and alike[0].startswith(("query.", "chunking.")) else ""
 
 
 def _became(one: Given, configuration: Configuration) -> str:
