@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import shlex
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path, PureWindowsPath
 from typing import Any
@@ -104,7 +105,8 @@ def load_questions(path: str | os.PathLike[str]) -> QuestionSet:
     """The question set in a YAML file that has the form of `sample_memory/questions.yaml`.
 
     Raises InputError for a file that cannot be read or has more than 2 MB, for text that is not YAML, for
-    aliases and deep nesting, for unknown keys and missing fields, and for a question that is too long.
+    aliases and deep nesting, for unknown keys and missing fields, for a question that is too long, and for
+    one that would count twice.
     """
     if len(str(path).split()) > 1 and not Path(path).exists():
         raise InputError(
@@ -124,12 +126,25 @@ def load_questions(path: str | os.PathLike[str]) -> QuestionSet:
     if not isinstance(data, Mapping):
         raise InputError(f"The question file {path} has no `questions:` list.", FORM)
     try:
-        return QuestionSet.model_validate(data)
+        asked = QuestionSet.model_validate(data)
+        _check_once(asked)
     except InputError as error:
-        raise InputError(f"The question file {path} cannot be used: {error.problem}", FORM) from None
+        raise InputError(f"The question file {path} cannot be used: {error.problem}", error.remedy) from None
     except ValidationError as error:
         problem = problem_of(error, text, KEYS)
         raise InputError(f"The question file {path} cannot be used: {problem}", FORM) from None
+    return asked
+
+
+def _check_once(asked: QuestionSet) -> None:
+    """Raises InputError for a question that stands twice with one file, or with a file and as a control."""
+    controls = [one.question for one in asked.controls]
+    answered = {one.question for one in asked.questions}
+    pairs = Counter((one.question, one.target) for one in asked.questions)
+    twice = [question for (question, _), count in pairs.items() if count > 1]
+    twice += [question for question, count in Counter(controls).items() if count > 1 or question in answered]
+    if twice:
+        raise InputError(f"the question “{twice[0]}” stands in it twice.", "Take one of the two out.")
 
 
 KEYS: Mapping[str, Collection[str]] = {

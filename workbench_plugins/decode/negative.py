@@ -157,7 +157,11 @@ def smallest_gap(scores: Sequence[float]) -> float:
 
     >>> smallest_gap([1200, 1000, 300, 100])
     0.18181818181818182
+
+    Raises InputError without a score.
     """
+    if not len(scores):
+        raise InputError("There is no score, and so no gap.", "Give the scores of one query's candidates.")
     ordered = sorted(scores, reverse=True)
     spread = ordered[0] - ordered[-1]
     return min((one - other) / spread for one, other in pairwise(ordered)) if spread else 0.0

@@ -85,6 +85,8 @@ def test_an_order_that_is_kept_is_kept_whatever_the_other_query_says(
 
 def test_equal_scores_keep_no_order() -> None:
     assert smallest_gap([3, 3, 3]) == 0
+    with pytest.raises(InputError, match="There is no score"):
+        smallest_gap([])
     assert not keeps_order([3, 3, 3], 1, [0.1])
 
 
