@@ -108,6 +108,23 @@ def brief(value: object) -> str:
         return f"this {type(value).__name__}"
 
 
+DECIMAL = re.compile(r"([+-]?\d{0,40})(?:[.,](\d{1,40}))?\s*(%?)")
+"""A number as it is written elsewhere: with a decimal comma, or as a percentage."""
+
+
+def as_number(typed: str) -> str:
+    """What to write in place of a number that is written as elsewhere; empty for anything else.
+
+    >>> as_number("0,2"), as_number("35%"), as_number("some")
+    ('Write 0.2.', 'Write 0.35.', '')
+    """
+    found = DECIMAL.fullmatch(typed.strip())
+    if found is None or not (found[1].strip("+-") or found[2]):
+        return ""
+    read = float(f"{found[1]}.{found[2] or 0}")
+    return f"Write {read / 100 if found[3] else read:.10g}."
+
+
 def unknown_name(kind: str, name: str, known: Collection[str], remedy: str) -> InputError:
     """The error for a name that is not in `known`; its message lists the nearest names.
 

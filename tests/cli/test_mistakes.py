@@ -27,10 +27,15 @@ NAMED = re.compile(r"(?:`|: )workbench ((?:[a-z][a-z-]+)(?: [a-z][a-z-]+)?)")
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder outside the clone, with an indexed memory, one without an index, and one without notes."""
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HOME", str(tmp_path))
     index_folder(world.write(tmp_path / "notes"))
     world.write(tmp_path / "unindexed")
     (tmp_path / "empty").mkdir()
-    (tmp_path / "q.yaml").write_text("questions: [{question: rooibos tea, target: memory/tea.md}]\n")
+    one = "{question: rooibos tea, target: memory/tea.md}"
+    (tmp_path / "q.yaml").write_text(f"questions: [{one}]\n")
+    (tmp_path / "twice.yaml").write_text(f"questions: [{one}, {one}]\n")
+    (tmp_path / "both.yaml").write_text(f"questions: [{one}]\ncontrols: [rooibos tea]\n")
+    index_folder(world.write(tmp_path / "my notes", {"tea.md": "# Tea\n\nTea is at nine.\n"}))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

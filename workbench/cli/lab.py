@@ -19,6 +19,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli.app import named_folder
+from workbench.cli.numbers import port_number
 from workbench.cli.output import print_address, print_error, say
 from workbench.errors import InputError, install_extra
 
@@ -166,7 +167,7 @@ def lab(
             "--to, with -2, -3, … after it). Your older copies stay.",
         ),
     ] = False,
-    port: Annotated[int, typer.Option(help="The port of JupyterLab.")] = 8888,
+    port: Annotated[int, typer.Option(parser=port_number, help="The port of JupyterLab.")] = 8888,
     browser: Annotated[bool, typer.Option(help="Whether to open a browser.")] = True,
 ) -> None:
     """Index the memory and open JupyterLab on the first notebook."""

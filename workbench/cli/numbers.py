@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 import re
 
-from workbench.errors import InputError, brief
+from workbench.errors import InputError, as_number, brief
 
 WHOLE = re.compile(r"([+-]?\d{1,1000})(?:\.0*)?")
-DECIMAL = re.compile(r"([+-]?\d{1,40})(?:[.,](\d{1,40}))?\s*(%?)")
-"""A number as it is written elsewhere: with a decimal comma, or as a percentage."""
 
 
 def count(option: str, text: object) -> int:
@@ -27,6 +25,25 @@ def count(option: str, text: object) -> int:
     return int(found[1])
 
 
+LAST_PORT = 65_535
+
+
+def port_number(text: object) -> int:
+    """The value of --port: a whole number up to LAST_PORT; 0 is any free one.
+
+    >>> port_number("8866")
+    8866
+    """
+    found = WHOLE.fullmatch(str(text).strip())
+    if found is None:
+        raise InputError(f"--port: {brief(str(text))} is not a whole number.", "Give one, such as 8866.")
+    if not 0 <= int(found[1]) <= LAST_PORT:
+        raise InputError(
+            f"There is no port {brief(found[1])}.", f"Give --port a number from 0 to {LAST_PORT:,}."
+        )
+    return int(found[1])
+
+
 def number(option: str, text: object) -> float:
     """The value of an option that takes a finite number.
 
@@ -37,16 +54,9 @@ def number(option: str, text: object) -> float:
     try:
         read = float(typed)
     except ValueError:
-        raise InputError(f"{option}: {brief(typed)} is not a number.", _as_number(typed)) from None
+        raise InputError(
+            f"{option}: {brief(typed)} is not a number.", as_number(typed) or "Give one, such as 0.35."
+        ) from None
     if not math.isfinite(read):
         raise InputError(f"{option}: {brief(typed)} is not a finite number.", "Give one, such as 0.35.")
     return read
-
-
-def _as_number(typed: str) -> str:
-    """What to type in place of a number that is written as elsewhere; an example for anything else."""
-    found = DECIMAL.fullmatch(typed)
-    if found is None:
-        return "Give one, such as 0.35."
-    read = float(f"{found[1]}.{found[2] or 0}")
-    return f"Write {read / 100 if found[3] else read:.10g}."

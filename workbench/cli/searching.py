@@ -326,6 +326,8 @@ def _shared(traces: Sequence[Trace]) -> str:
     silent = [trace.system for trace, some in zip(traces, paths, strict=True) if not some]
     if silent or not paths:
         return f"Nothing returned by {', '.join(silent)}."
+    if len(traces) == 1:
+        return f"Only {traces[0].system} was asked. Name another system to compare it with."
     every = set(paths[0]).intersection(*paths[1:])
     same = "The same file is first" if len({some[0] for some in paths}) == 1 else "Different files are first"
     return f"{same}; {counted(len(every), 'file')} in every answer."

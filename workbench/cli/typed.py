@@ -26,6 +26,11 @@ SYSTEMS = ("system", "names", "one", "other", "before", "after")
 """The arguments that are names of systems."""
 QUESTIONS = ("question", "query")
 """The arguments that are a question."""
+PATHS = (
+    "against", "case", "cases", "figure", "html", "index_file", "labels", "notebooks", "out", "qrels",
+    "questions", "save", "sessions", "to", "topics", "workspace",
+)  # fmt: skip
+"""The options that take one path, by name."""
 
 NEXT: Mapping[str, str] = {
     "question": 'Ask it like this: {command} "QUESTION"',
@@ -101,7 +106,8 @@ class MeantParser:
         """The values by name, the words that have no meaning, and the parameters in order."""
         values, words, order = self.parser.parse_args(args=with_arguments(self.command, args))
         check_given_once(order)
-        return (*_with_words(self.command, dict(values), list(words)), order)
+        meant, left = _with_words(self.command, dict(values), list(words))
+        return _with_homes(meant), left, order
 
 
 def check_given_once(order: Sequence[Any]) -> None:
@@ -117,11 +123,29 @@ def check_given_once(order: Sequence[Any]) -> None:
             )
 
 
+def _with_homes(values: dict[str, Any]) -> dict[str, Any]:
+    """The values with the home folder in place of ~ where a path is taken: a shell leaves it after a `=`.
+
+    Raises InputError for a path in the home folder of an unknown user, which would be made here.
+    """
+    typed = {name: value for name, value in values.items() if name in PATHS and isinstance(value, str)}
+    found = {name: os.path.expanduser(value) for name, value in typed.items()}
+    for path in found.values():
+        home, slash, _ = path.partition("/")
+        if home.startswith("~") and slash and not os.path.isdir(home):
+            raise InputError(
+                f"{path} is in no folder: there is no user {home[1:]}.",
+                f"For a folder of that name, put ./ before it: ./{path}",
+            )
+    return values | found
+
+
 def _with_words(command: Any, values: dict[str, Any], words: list[str]) -> tuple[dict[str, Any], list[str]]:
     """The values with a meaning for each word, and the words for which there is none."""
     flags = {flag: one for one in command.params for flag in one.opts}
     asked = next((one.name for one in command.params if one.name in QUESTIONS), "")
     memory, system = flags.get("-m"), flags.get("-s")
+    values, words = _with_blank_in_folder(values, words)
     if memory is not None and memory.name not in values and words and _is_folder(words, values.get(asked)):
         values[memory.name] = words.pop()
         print_error(f"{values[memory.name]} is a folder, so it is read as the memory: -m.")
@@ -131,6 +155,20 @@ def _with_words(command: Any, values: dict[str, Any], words: list[str]) -> tuple
         return values | {asked: " ".join([values[asked], *words])}, []
     if words and system is not None and system.name not in values and _are_systems(words):
         return values | {system.name: words if system.multiple else words[0]}, words[len(words) :]
+    return values, words
+
+
+def _with_blank_in_folder(values: dict[str, Any], words: list[str]) -> tuple[dict[str, Any], list[str]]:
+    """The values with the words that follow a folder as a part of its name, where only that is a folder."""
+    for name in FOLDERS:
+        begins = values.get(name)
+        if not isinstance(begins, str) or os.path.exists(os.path.expanduser(begins)):
+            continue
+        for count in range(1, len(words) + 1):
+            whole = " ".join([begins, *words[:count]])
+            if os.path.isdir(os.path.expanduser(whole)):
+                print_error(f"{whole} is a folder, so it is read as one name: {shlex.quote(whole)}.")
+                return values | {name: whole}, words[count:]
     return values, words
 
 

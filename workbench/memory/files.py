@@ -79,7 +79,12 @@ def replaced(path: str | os.PathLike[str], overwrite: bool = True) -> Iterator[T
 
 
 def _path_advice(path: str) -> str:
-    """What to look at where a folder does not exist; a path of Windows has another form in WSL."""
+    """What to look at where a folder does not exist; a path of Windows has another form in WSL.
+
+    The value of a variable is not looked up: it may be a secret.
+    """
+    if variable := re.search(r"\$\w+|\$\{\w+\}", path):
+        return f"A shell puts in {variable[0]} outside of single quotes alone: use double quotes, or none."
     windows = re.fullmatch(r"([A-Za-z]):[\\/](.*)", path)
     if windows is None:
         return "Check the path; it is case-sensitive."

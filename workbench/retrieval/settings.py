@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from functools import reduce
 from typing import Any
 
-from workbench.errors import InputError, unknown_name
+from workbench.errors import InputError, as_number, unknown_name
 from workbench.records import Stage
 from workbench.retrieval.columns import parameters
 from workbench.retrieval.fusion import Weighted
@@ -190,7 +190,8 @@ def _typed(name: str, text: str, now: Any) -> Any:
     try:
         number = float(text)
     except ValueError:
-        raise InputError(f"{name} takes a number, not {text!r}.", f"It is {now:g} now.") from None
+        remedy = f"{as_number(text)} It is {now:g} now.".lstrip()
+        raise InputError(f"{name} takes a number, not {text!r}.", remedy) from None
     if not math.isfinite(number):
         raise InputError(f"{name} takes a finite number, not {text!r}.", f"It is {now:g} now.")
     return int(number) if isinstance(now, int) and number.is_integer() else number

@@ -25,7 +25,7 @@ from workbench.cli.app import (
     SystemOptions,
 )
 from workbench.cli.memory import Folder, IndexingOptions, say_left_out
-from workbench.cli.numbers import number
+from workbench.cli.numbers import number, port_number
 from workbench.cli.output import print_error, print_output, say
 from workbench.errors import InputError, Interrupted, WorkbenchError, install_extra
 
@@ -188,13 +188,18 @@ def _put(answer: Answer, fine: bool) -> None:
     raise typer.Exit(0 if fine else 1)
 
 
+LOCALHOST, PORT = "127.0.0.1", 8765
+
+
 def serve(
     *,
     http: Annotated[
         bool, typer.Option("--http", help="Serve over streamable HTTP instead of stdio.")
     ] = False,
-    host: Annotated[str, typer.Option(help="With --http: the loopback address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="With --http: the port; 0 chooses a free one.")] = 8765,
+    host: Annotated[str, typer.Option(help="With --http: the loopback address to listen on.")] = LOCALHOST,
+    port: Annotated[
+        int, typer.Option(parser=port_number, help="With --http: the port; 0 chooses a free one.")
+    ] = PORT,
     cases: Annotated[
         Path | None,
         typer.Option(readable=False, help="Offer memory_case too, which writes cases into this folder only."),
@@ -208,6 +213,11 @@ def serve(
     In the form `workbench`, each line of a note begins with "> ", so that no note can pass for the tool.
     The forms of OpenClaw's releases are exact and have no such mark.
     """
+    if not http and (host, port) != (LOCALHOST, PORT):
+        raise InputError(
+            "--host and --port belong to a server over HTTP; without --http the agent is at stdin.",
+            "Add --http, or leave them out.",
+        )
     try:
         from workbench_plugins.agent import server
     except ModuleNotFoundError as error:

@@ -44,6 +44,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from workbench.cli.bounded_http import BACKLOG, BoundedConnection
+from workbench.cli.numbers import port_number
 from workbench.errors import InputError, WorkbenchError
 from workbench.masking import masked
 from workbench.memory.data_files import load_data
@@ -153,7 +154,6 @@ MOST_BYTES = 2**20
 """The longest body of a request; 413 is the answer to a longer one."""
 
 SHUTDOWN_SECONDS = 5
-LAST_PORT = 65_535
 
 NOT_JSON_RPC = JSONRPCError(
     jsonrpc="2.0",
@@ -288,8 +288,7 @@ def listening(host: str, port: int) -> socket.socket:
             f"The memory is served to this machine alone, not on {host}.",
             f"Use one of {', '.join(LOOPBACK)}.",
         )
-    if not 0 <= port <= LAST_PORT:
-        raise InputError(f"There is no port {port}.", f"Choose one from 0 to {LAST_PORT:,} with --port.")
+    port = port_number(port)
     address = "127.0.0.1" if host == "localhost" else host
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:

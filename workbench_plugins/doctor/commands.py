@@ -30,6 +30,7 @@ from workbench.memory.addresses import SCHEME
 from workbench.memory.choices import index_home
 from workbench.memory.embedding.local import verified_model
 from workbench.memory.embedding.named import embedder_named
+from workbench.memory.files import check_named_memory
 from workbench.memory.index_files import file_to_open, index_files
 from workbench.memory.opening import folder_of, open_index
 from workbench.memory.store.contract import rebuild_command
@@ -125,6 +126,7 @@ def checks_view(checks: Sequence[Check]) -> list[Part]:
 
 def held_at(store: str, index_path: Path | None = None) -> list[StoreSnapshot]:
     """What a store holds, or each index of a memory's folder; nothing for the address of a server."""
+    check_named_memory(store)
     if SCHEME in store:
         return []
     path = Path(os.path.expanduser(store))

@@ -13,6 +13,7 @@ import typer
 
 from workbench.cli.app import SAMPLE, IndexFile, IndexOptions, ReEmbed
 from workbench.cli.lab import check_installed, serve
+from workbench.cli.numbers import port_number
 from workbench.cli.output import print_error
 from workbench.errors import Interrupted
 
@@ -35,7 +36,9 @@ def explore(
     questions: Annotated[
         Path, typer.Option(help="The file to which the page adds questions with their right answers.")
     ] = Path("explored-questions.yaml"),
-    port: Annotated[int, typer.Option(help="The port of the page; 0 takes any free one.")] = 8866,
+    port: Annotated[
+        int, typer.Option(parser=port_number, help="The port of the page; 0 takes any free one.")
+    ] = 8866,
     browser: Annotated[bool, typer.Option(help="Whether to open a browser.")] = True,
 ) -> None:
     """Open one page on a memory: ask, compare two systems, move a threshold, and read the chunks."""
