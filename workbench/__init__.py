@@ -24,9 +24,51 @@ _NAMES = {
 __all__ = sorted(_NAMES)
 
 
+_MEANT = {
+    "index_folder(folder)": ("index", "build", "create_index", "build_index", "add"),
+    "open_index(folder)": (
+        "Index",
+        "MemoryIndex",
+        "load",
+        "load_index",
+        "connect",
+        "read",
+        "Workbench",
+        "client",
+    ),
+    "search(question, system, index)": ("query", "ask", "find", "run", "retrieve"),
+    "explain(trace, index, file)": ("why", "explanation"),
+    "SYSTEMS": ("systems", "pipelines", "list_systems"),
+    "load_questions(path)": ("questions", "read_questions"),
+    "evaluate(questions, systems, index)": ("eval", "benchmark"),
+    "from workbench.measure.paired import paired": ("compare", "paired"),
+    "from workbench.retrieval.settings import with_settings": ("with_settings", "settings"),
+    "from workbench.views import plots": ("plot", "plots"),
+    "from workbench_plugins.diagnose.diagnosis import diagnose": ("diagnose", "diagnosis", "fix"),
+    "from workbench_plugins.diagnose.sweep import sweep": ("sweep",),
+    "from workbench_plugins.calibrate.calibrated import calibrated": ("calibrate", "calibrated"),
+    "from workbench_plugins.decode.decoding import decode": ("decode",),
+    "from workbench_plugins.cases.model import load_case, save_case": ("case", "load_case", "save_case"),
+    "from workbench_plugins.cases.running import run_case": ("run_case",),
+}
+"""What to write for a name that the package does not have: a name of it, or the line that imports it."""
+
+
+def _offered(name: str) -> str:
+    """What to write in place of an unknown name; the nearest names of the package for any other."""
+    for written, guesses in _MEANT.items():
+        if name in guesses:
+            return f"Perhaps you mean: {written if written.startswith('from ') else f'workbench.{written}'}"
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, __all__, n=3)
+    return f"The nearest: {', '.join(near)}" if near else f"It has {', '.join(__all__)}"
+
+
 def __getattr__(name: str) -> Any:
     if name not in _NAMES:
-        raise AttributeError(f"module 'workbench' has no attribute {name!r}")
+        offered = "" if name.startswith("_") else f". {_offered(name)}"
+        raise AttributeError(f"module 'workbench' has no attribute {name!r}{offered}")
     module, inner = _NAMES[name]
     return getattr(import_module(module), inner)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -476,6 +477,31 @@ def test_the_front_door_has_at_most_24_names_and_no_other() -> None:
     assert set(workbench.__all__) <= set(dir(workbench))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = workbench.nothing
+
+
+@pytest.mark.parametrize(
+    ("guess", "told"),
+    [
+        ("compare", "Perhaps you mean: from workbench.measure.paired import paired"),
+        ("diagnose", "Perhaps you mean: from workbench_plugins.diagnose.diagnosis import diagnose"),
+        ("connect", "Perhaps you mean: workbench.open_index(folder)"),
+        ("index", "Perhaps you mean: workbench.index_folder(folder)"),
+        ("serch", "The nearest: search"),
+        ("zyzzyva", "It has InputError, "),
+    ],
+)
+def test_a_name_that_is_guessed_is_answered_with_what_to_write(guess: str, told: str) -> None:
+    with pytest.raises(AttributeError, match=f"no attribute '{guess}'. {re.escape(told)}"):
+        getattr(workbench, guess)
+
+
+def test_all_that_is_offered_for_a_guessed_name_is_there() -> None:
+    for written, guesses in workbench._MEANT.items():
+        if written.startswith("from "):
+            exec(written, {})
+        else:
+            assert written.partition("(")[0] in workbench.__all__
+        assert not set(guesses) & set(workbench.__all__)
 
 
 def test_a_search_says_when_the_memory_is_newer_than_its_index(run: Run, tmp_path: Path) -> None:
