@@ -33,6 +33,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "empty").mkdir()
     one = "{question: rooibos tea, target: memory/tea.md}"
     (tmp_path / "q.yaml").write_text(f"questions: [{one}]\n")
+    (tmp_path / "list.json").write_text("[]")
     (tmp_path / "twice.yaml").write_text(f"questions: [{one}, {one}]\n")
     (tmp_path / "both.yaml").write_text(f"questions: [{one}]\ncontrols: [rooibos tea]\n")
     index_folder(world.write(tmp_path / "my notes", {"tea.md": "# Tea\n\nTea is at nine.\n"}))

@@ -8,6 +8,7 @@ what to type.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from collections import Counter
@@ -54,6 +55,14 @@ OTHER_NAMES: Mapping[str, Sequence[str]] = {
     "--memory": ("--folder", "--dir", "--directory"),
 }
 """What other tools call an option of ours."""
+
+
+PLACES: Mapping[str, str] = {
+    "-s": "A system is named with -s.",
+    "-m": "A memory is named with -m.",
+    "--questions": "A file of questions is named with --questions.",
+}
+"""The options that take what is typed without one, in a sentence each."""
 
 
 # Flags where a command has arguments
@@ -259,10 +268,24 @@ def usage_error(error: Any) -> InputError:
     if option := _option_of_the_root(error):
         after = command.removeprefix(error.ctx.find_root().command_path).strip()
         return InputError(problem, f"It stands before the command: workbench {option} … {after} …")
+    if type(error).__name__ == "NoSuchOption" and re.match(r"-[\d.]", error.option_name):
+        return InputError(problem, f"Put -- before numbers of which one is negative: {command} -- NUMBER")
+    if extra := _words_without_a_place(error):
+        return InputError(problem, extra)
     if meant := _option_meant(error):
         return InputError(problem.partition(" (")[0], meant)
     usual = f"`{command} -h` shows what it takes."
     return InputError(problem, NEXT.get(name, usual).format(command=command))
+
+
+def _words_without_a_place(error: Any) -> str:
+    """Which options take such words as a command has no place for; empty for any other error."""
+    found = re.search(r"unexpected extra arguments?\S* \((.*)\)$", error.format_message())
+    if found is None or error.ctx is None:
+        return ""
+    flags = {flag for one in error.ctx.command.params for flag in one.opts}
+    ways = " ".join(way for flag, way in PLACES.items() if flag in flags)
+    return f"{ways} `{error.ctx.command_path} -h` shows what it takes.".strip()
 
 
 def _option_of_the_root(error: Any) -> str:

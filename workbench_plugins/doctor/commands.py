@@ -30,7 +30,7 @@ from workbench.memory.addresses import SCHEME
 from workbench.memory.choices import index_home
 from workbench.memory.embedding.local import verified_model
 from workbench.memory.embedding.named import embedder_named
-from workbench.memory.files import check_named_memory
+from workbench.memory.files import SUFFIX, check_named_memory
 from workbench.memory.index_files import file_to_open, index_files
 from workbench.memory.opening import folder_of, open_index
 from workbench.memory.store.contract import rebuild_command
@@ -137,6 +137,10 @@ def held_at(store: str, index_path: Path | None = None) -> list[StoreSnapshot]:
         if not any(one.exists() for one in files):
             raise InputError(f"{path} has no index.", f"Index it: workbench index {shlex.quote(str(path))}")
         return [_index_of(path, one) for one in files]
+    if path.suffix == SUFFIX:
+        raise InputError(
+            f"{store} is a note, and no store.", f"Name its folder: {shlex.quote(str(path.parent))}"
+        )
     return [read_store(path)]
 
 

@@ -89,7 +89,7 @@ def read_store(path: Path) -> StoreSnapshot:
     """The content of a store's file or folder. Raises InputError for one of no known kind."""
     if not path.exists():
         raise InputError(f"There is no index at {path}.", "Make one: workbench index FOLDER")
-    remedy = "Close the program that uses it, or update the workbench."
+    remedy = "If it is a store, close the program that uses it, or update the workbench. Else name a store."
     if is_default_path(path):
         with guarded(path, remedy):
             found = _found(path)

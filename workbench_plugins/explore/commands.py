@@ -15,7 +15,7 @@ from workbench.cli.app import SAMPLE, IndexFile, IndexOptions, ReEmbed
 from workbench.cli.lab import check_installed, serve
 from workbench.cli.numbers import port_number
 from workbench.cli.output import print_error
-from workbench.errors import Interrupted
+from workbench.errors import InputError, Interrupted
 
 
 def _labelled(memory: str) -> Any:
@@ -47,6 +47,8 @@ def explore(
     from workbench.memory.opening import folder_of
 
     check_installed("starlette", "Starlette, which serves the page,")
+    if questions.is_dir():
+        raise InputError(f"{questions} is a folder, and no file.", "Name a file in it: --questions FILE.yaml")
     folder = folder_of(memory)
     if folder is not None:
         root = memory_root(folder)  # before anything starts

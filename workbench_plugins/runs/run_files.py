@@ -68,6 +68,8 @@ def read_json(path: str | os.PathLike[str], name: str | None = None, id_field: s
             _add(collected, record, line, id_field)
         except (ValueError, RecursionError) as error:
             raise InputError(f"{path}, line {line}: {error}.", FORM) from None
+    if not collected.rows:
+        raise InputError(f"The run {path} has no question.", FORM)
     return collected
 
 
