@@ -69,9 +69,10 @@ BRIDGE = """({ data, settings, names }) => {
 
 INPUTS = ".wb-living select, .wb-living input:not([type=checkbox], [type=search])"
 CONTROLS = """selector => [...document.querySelectorAll(selector)].map((one) => ({
-  kind: one.tagName === "SELECT" ? "select" : one.type,
+  kind: one.tagName === "SELECT" ? "select" : one.role === "spinbutton" ? "number" : one.type,
   label: one.getAttribute("aria-label") ?? one.closest("label")?.textContent ?? "",
-  low: one.min, high: one.max, value: one.value, options: [...(one.options ?? [])].map(({ value }) => value),
+  low: one.min || one.ariaValueMin, high: one.max || one.ariaValueMax,
+  value: one.value, options: [...(one.options ?? [])].map(({ value }) => value),
 }))"""
 
 MOVE = """async ([selector, place, value]) => {
@@ -384,7 +385,7 @@ def test_what_python_refuses_goes_back_on_the_page_and_the_reason_stays(
     lab = ThresholdLab(evaluate(few, [SYSTEMS["openclaw-2026.2.13"]], sample), link=False)
     paired = Paired(page, lab, tmp_path)
     page.get_by_text("more settings").click()
-    box = page.get_by_label("limit.count asks the index again")
+    box = page.get_by_label("limit.count, as a number")
     box.fill("-3")
     box.press("Enter")
     paired.settle()

@@ -134,6 +134,33 @@ def test_keys_and_the_number_move_the_line(page: Page, lab: ThresholdLab, tmp_pa
     assert tiles(page) == expected_tiles(lab)
 
 
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("5", "“5” is not taken, and 0.35 stays. Write a number from 0 to 1."),
+        ("-0.1", "“-0.1” is not taken, and 0.35 stays. Write a number from 0 to 1."),
+        ("0,2", "“0,2” is not taken, and 0.35 stays. Write 0.2."),
+        ("high", "“high” is not taken, and 0.35 stays. Write a number from 0 to 1."),
+        ("", "An empty box is not taken, and 0.35 stays. Write a number from 0 to 1."),
+    ],
+)
+def test_a_number_that_cannot_be_is_refused_in_words_and_the_last_one_stays(
+    page: Page, lab: ThresholdLab, tmp_path: Path, typed: str, told: str
+) -> None:
+    lab.min_score = 0.35
+    opened(page, lab, tmp_path)
+    box, refused = page.get_by_label("min score, as a number"), page.get_by_role("alert")
+    box.fill("")
+    box.press_sequentially(typed)
+    box.press("Enter")
+    assert refused.filter(has_text="stays").inner_text() == told
+    assert box.input_value() == "0.35"
+    assert tiles(page) == expected_tiles(lab)
+    box.press("ArrowDown")
+    assert box.input_value() == "0.34"
+    assert refused.filter(has_text="stays").count() == 0
+
+
 @pytest.mark.parametrize("kind", ["histogram", "share that passes", "strip"])
 def test_each_kind_of_distribution_names_files_and_counts(
     page: Page, lab: ThresholdLab, tmp_path: Path, kind: str

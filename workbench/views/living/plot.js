@@ -162,7 +162,7 @@ export function dragged(model, label, height, change, exported = () => ({}), cli
     if (ends !== (ends = `${[low, high, step]}`)) {
       Object.assign(line, { min: low, max: high, step });
       number = numberBox(label, [low, high], step, change);
-      root.firstChild.replaceChildren(h("label", {}, `${label} `, number.box), legend);
+      root.firstChild.replaceChildren(h("label", {}, `${label} `, number.box, number.refused), legend);
     }
     line.value = limit;
     number.set(limit);
@@ -197,10 +197,39 @@ export function thresholdPlot(model, label, change) {
   };
 }
 
+// A box for a number, and the sentence for what it does not take: then the last number stays.
 export function numberBox(label, [low, high], step, change) {
-  const box = h("input", { type: "number", min: low, max: high, step, "aria-label": `${label}, as a number` });
+  const box = h("input", { class: "wb-box", role: "spinbutton", inputmode: "decimal", autocomplete: "off", "aria-label": `${label}, as a number` });
+  const refused = h("small", { class: "wb-refused", role: "alert" });
+  const rounded = (value) => Number(value.toPrecision(6));
+  const ends = [rounded(low), rounded(high)];
   let last = low;
-  const set = (value) => (box.value = last = Number(value.toPrecision(6)));
-  box.addEventListener("change", () => (box.value === "" ? set(last) : change(Math.min(high, Math.max(low, Number(box.value))))));
-  return { box, set };
+  if (Number.isFinite(low)) mark(box, "aria-valuemin", ends[0]);
+  if (Number.isFinite(high)) mark(box, "aria-valuemax", ends[1]);
+  const taken = (text) => text !== "" && Number.isFinite(Number(text)) && Number(text) >= ends[0] && Number(text) <= ends[1];
+  const inside = (value) => Math.min(high, Math.max(low, value));
+  function set(value) {
+    box.value = last = rounded(value);
+    mark(box, "aria-valuenow", last);
+    put(refused, "");
+  }
+  function take() {
+    const typed = box.value.trim();
+    if (taken(typed)) return put(refused, ""), change(inside(Number(typed)));
+    const pointed = typed.replace(",", ".");
+    const allowed = Number.isFinite(high) ? `a number from ${ends[0]} to ${ends[1]}` : "a number";
+    put(refused, `${typed ? `“${typed}”` : "An empty box"} is not taken, and ${last} stays. Write ${taken(pointed) ? pointed : allowed}.`);
+    box.value = last;
+  }
+  box.addEventListener("change", take);
+  // A text, unlike an input of numbers, keeps what is typed with a comma. So the arrow keys are ours.
+  box.addEventListener("keydown", (event) => {
+    const sign = { ArrowUp: 1, ArrowDown: -1 }[event.key];
+    if (!sign) return;
+    event.preventDefault();
+    const next = Number(box.value) + sign * step;
+    if (Number.isFinite(next)) box.value = rounded(inside(next));
+    take();
+  });
+  return { box, refused, set };
 }

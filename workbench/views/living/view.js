@@ -442,7 +442,7 @@ export function slider(label, ends, step, value, change, done = () => {}) {
   });
   range.addEventListener("change", () => done());
   set(value);
-  return { root: h("label", {}, label, " ", range, number.box), set };
+  return { root: h("label", {}, label, " ", range, number.box, number.refused), set };
 }
 
 // A choice among `options`: values that are shown as they are, or pairs of a value and its words.
@@ -480,9 +480,9 @@ function parameterControls(pipeline, elsewhere, moved, alone, change, done) {
       if (elsewhere.includes(key)) return "";
       if (!here && alone) return h("div", { class: "wb-fixed" }, `${key} = ${short(value)}: another value asks the index again, which takes Python`);
       if (!here) {
-        const told = () => (change(key, Number(box.value)), done?.());
-        const box = h("input", { type: "number", step: "any", value, onchange: told });
-        return h("label", { class: "wb-fixed" }, `${key} `, box, " asks the index again");
+        const number = numberBox(key, [-Infinity, Infinity], Number.isInteger(value) ? 1 : 0.01, (next) => (number.set(next), change(key, next), done?.()));
+        number.set(value);
+        return h("label", { class: "wb-fixed" }, `${key} `, number.box, " asks the index again ", number.refused);
       }
       const top = Math.max(value, ends[1] > 100 ? 4 * (value || 1) : ends[1]);
       return slider(key, [ends[0], top], Number.isInteger(value) && top > 3 ? 1 : 0.01, parameters(one, moved)[name], (next) => change(key, next), done).root;
