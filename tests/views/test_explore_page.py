@@ -80,6 +80,38 @@ def test_a_floor_moves_along_an_axis_that_stands_still(page: Page) -> None:
     assert floors != before[1]
 
 
+def test_a_floor_does_not_move_away_from_the_hand_that_drags_it(page: Page) -> None:
+    floor = side(page).get_by_role("slider", name="floor")
+    before = floor.bounding_box()
+    assert before
+    across = before["y"] + before["height"] / 2
+    page.mouse.move(before["x"] + 0.35 * before["width"], across)
+    page.mouse.down()
+    page.mouse.move(before["x"] + 0.2 * before["width"], across, steps=4)
+    page.get_by_text("the words below do not").wait_for()
+    assert floor.bounding_box() == before
+    page.mouse.up()
+
+
+def test_a_list_is_one_stop_of_the_tab_key_and_arrow_keys_go_through_it(page: Page) -> None:
+    rows = side(page).locator(".wb-list").get_by_role("button")
+    places = [one.get_attribute("tabindex") for one in rows.all()]
+    assert places == ["0"] + ["-1"] * (rows.count() - 1)
+    rows.first.focus()
+    held = "document.activeElement.textContent"
+    for key, place in (("ArrowDown", 1), ("ArrowDown", 2), ("ArrowUp", 1), ("End", -1), ("ArrowDown", -1)):
+        page.keyboard.press(key)
+        assert page.evaluate(held) == rows.nth(place).text_content()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert rows.nth(1).get_attribute("aria-expanded") == "true"
+    assert [one.get_attribute("tabindex") for one in rows.all()].index("0") == 1
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+    assert page.evaluate(held) == rows.nth(1).text_content()
+
+
 def test_a_system_is_chosen_with_enter_and_the_list_stays_closed(page: Page) -> None:
     names = side(page).locator(".wb-picker")
     names.locator("summary").press("Enter")

@@ -102,7 +102,8 @@ function explorer(data, model, el) {
   const target = textBox("expected file", asked, data.files);
   const asking = h("button", { class: "wb-primary", onclick: asked }, "Ask");
   const status = h("p", { role: "status", class: "wb-status" });
-  const busy = h("p", { class: "wb-busy", hidden: "" }, "searching …");
+  const busy = h("span", { class: "wb-busy", hidden: "" }, "searching …");
+  const behind = h("span", { "aria-live": "polite" });
   const buttons = h("div", { class: "wb-labels" });
   const twin = folded("table", () => table(rows()));
   const source = folded("copy as code", () => h("pre", { tabindex: 0 }, data.code));
@@ -159,6 +160,7 @@ function explorer(data, model, el) {
     if (next.chunk !== undefined) return draw();
     root.setAttribute("aria-busy", "true");
     busy.hidden = false;
+    put(behind, "");
   }
   // A setting moves the picture at once. When it stays, Python searches with it, and says why in words.
   function move(one, key, value) {
@@ -214,8 +216,8 @@ function explorer(data, model, el) {
       one.why.setAttribute("aria-label", `explanation, ${entry.pipeline.system}`);
     }
     const moved = sides.some((one) => Object.keys(one.moved).length);
-    const behind = waits ? "This setting takes another search, and that takes Python." : moved ? "The lists and the pictures follow the settings, and these words do not." : "";
-    const said = [...data.said, behind, data.saved].filter(Boolean);
+    put(behind, waits ? "This setting takes another search, and that takes Python." : moved ? "The lists and the pictures follow the settings, and the words below do not." : "");
+    const said = [...data.said, data.saved].filter(Boolean);
     status.replaceChildren(...said.flatMap((one) => [h("span", {}, one), " "]));
     for (const one of [twin, source]) one.refresh();
   }
@@ -264,7 +266,7 @@ function explorer(data, model, el) {
     });
   }
   const form = h("div", { class: "wb-form" }, h("div", {}, question.root, asking), target.root, buttons);
-  const root = h("div", { class: "wb-living", role: "group", "aria-label": "explorer", tabindex: -1 }, form, busy, status, h("div", { class: "wb-two wb-even" }, ...sides.map((one) => one.root)), twin.root, source.root);
+  const root = h("div", { class: "wb-living", role: "group", "aria-label": "explorer", tabindex: -1 }, form, h("p", { class: "wb-line" }, busy, behind), status, h("div", { class: "wb-two wb-even" }, ...sides.map((one) => one.root)), twin.root, source.root);
   model.on?.("change:data", take);
   model.on?.("msg:custom", ({ problem }) => {
     take();

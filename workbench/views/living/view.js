@@ -255,7 +255,7 @@ function pipelinePicture() {
 function answerList(select, more) {
   const [measure, range] = [h("span", {}), h("span", {})];
   const head = h("div", { class: "wb-axis", "aria-hidden": "true" }, measure, range);
-  const list = h("ol", { class: "wb-list", "aria-label": "candidates, best first" });
+  const list = h("ol", { class: "wb-list", "aria-label": "candidates, best first", "aria-description": "The arrow keys go from one to the next.", onkeydown: step, onfocusin: ({ target }) => stop([target]) });
   const root = h("div", { class: "wb-answer" }, head, list);
   let [shown, target, fates] = [null, null, ""];
   let items = [];
@@ -277,11 +277,27 @@ function answerList(select, more) {
     const file = h("b", {}, ...broken(path));
     const name = heading ? [h("span", { class: "wb-heading" }, heading)] : [];
     const pressed = (event) => ["Enter", " "].includes(event.key) && (event.preventDefault(), select(row));
-    parts.button = h("span", { role: "button", tabindex: 0, onkeydown: pressed }, parts.place, file, h("small", {}, lines), " ", ...right);
+    parts.button = h("span", { role: "button", tabindex: -1, onkeydown: pressed }, parts.place, file, h("small", {}, lines), " ", ...right);
     const body_ = h("div", {}, h("div", {}, parts.button), ...name, parts.told, parts.why, parts.more);
     const track = h("div", { class: "wb-track" }, parts.floor, parts.dot);
     const item = h("li", { onclick: () => select(row) }, body_, track, parts.value);
     return { item, body, words, open: false, ...parts };
+  }
+
+  // The list is one stop of the Tab key: the first of `wanted` that is in it, or its first candidate.
+  const buttons = () => [...list.querySelectorAll("[role='button']")];
+  function stop(wanted) {
+    const all = buttons();
+    const one = [...wanted, ...all.filter(({ tabIndex }) => tabIndex === 0), all[0]].find((some) => all.includes(some));
+    for (const each of all) each.tabIndex = each === one ? 0 : -1;
+  }
+  function step(event) {
+    const all = buttons();
+    const at = all.indexOf(event.target);
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[event.key];
+    if (at < 0 || to === undefined) return;
+    event.preventDefault();
+    all[to]?.focus();
   }
 
   function open(one, yes, row) {
@@ -328,6 +344,7 @@ function answerList(select, more) {
       const order = listed.map((row) => items[row].item);
       if (listed.length < rows.length) order.push(h("li", { class: "wb-empty" }, `… and ${rows.length - listed.length} more`));
       if (order.length !== list.children.length || order.some((one, n) => list.children[n] !== one)) list.replaceChildren(...order);
+      stop([list.querySelector(":focus"), items[selected]?.button]);
       if (last !== trace && fates !== before) list.scrollTop = 0; // another answer is read from its top
       put(measure, state.by.replaceAll("_", " "));
       put(range, `, from ${short(low)} to ${short(high)}${line === null ? "" : `; the line is the floor, ${short(line)}`}`);
