@@ -280,19 +280,19 @@ class SweepMap(Widget):
         )
         verdict = paired_values(found.values[-1], found.values[number], found.measure, found.files)
         silent = found.silent[[-1, number]].astype(float)
-        sentences = [
+        lines = [
             f"{chosen}: {_score(found, number)}, {_silence(found.silence(number))}.",
-            f"The pipeline as it is: {_score(found, -1)}, {_silence(found.silence(-1))}.",
-            f"Compared with it, {found.measure}: {verdict}.",
+            f"As it is: {_score(found, -1)}, {_silence(found.silence(-1))}.",
+            f"The difference, {found.measure}: {verdict}.",
         ]
         if silent.size:
-            sentences.append(f"Unanswerable questions: {paired_values(*silent)}.")
+            lines.append(f"The difference, unanswerable questions: {paired_values(*silent)}.")
         if number == best(found) and (held := held_out(found)) is not None:
-            sentences.append(
-                "These questions have chosen the best setting. On questions that did not choose, choosing "
-                f"reaches {_mean(held.mean, found)}, {_silence(held.silent)}."
+            lines.append(
+                "These questions chose this setting. With settings that other questions chose: "
+                f"{_mean(held.mean, found)}, {_silence(held.silent)}."
             )
-        return " ".join(sentences)
+        return "\n".join(lines)
 
     @property
     def table(self) -> Table:
