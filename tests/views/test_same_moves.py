@@ -179,7 +179,7 @@ def few(questions: QuestionSet) -> QuestionSet:
 
 
 def short(value: float) -> str:
-    return f"{value:.4g}" if np.isfinite(value) else "absent"
+    return f"{value + 0.0:.4g}" if np.isfinite(value) else "absent"  # 0.0 takes the sign from -0.0
 
 
 def check_lab(lab: ThresholdLab, paired: Paired) -> None:

@@ -192,6 +192,10 @@ def test_two_thresholds_have_two_lines(
     }
     assert lab.moved["floor.cosine"] == pytest.approx(0.5, abs=0.011)
     assert tiles(page) == expected_tiles(lab)
+    cosine, relevance = (lab.moved[f"floor.{name}"] for name in ("cosine", "relevance"))
+    moved = f"with floor.cosine {cosine:g}, floor.relevance {relevance:g}, "
+    assert lab.sentence.startswith(f"At min score {lab.min_score:.2f} {moved}")
+    assert lab.sentence in (page.locator(".wb-status").text_content() or "")
 
 
 def of_python(evaluation: Evaluation, slot: str, of_questions: bool) -> list[tuple[int, int]]:

@@ -394,7 +394,7 @@ function reliability(model) {
       const { data, layout } = diagram.figure;
       // On the axis of the distribution above, so that the two lines at the floor are one.
       const xaxis = { ...layout.xaxis, title: { text: axis, standoff: 6 }, range: span, automargin: false };
-      const yaxis = { ...layout.yaxis, title: { text: "share answerable", standoff: 4 }, automargin: false };
+      const yaxis = { ...layout.yaxis, range: [-0.05, 1.05], title: { text: "share answerable", standoff: 4 }, automargin: false };
       drawing.show(data, { ...layout, xaxis, yaxis, margin: EDGES, height: 250, shapes: [upright(floor)] });
       put(told, `The share that is answerable, by what is stated; true statements are on the diagonal, and the line is the floor. ${diagram.sentence}`);
     },
@@ -584,7 +584,7 @@ function thresholdLab(data, model, el) {
     const [question, trace, answer] = [data.questions[place()], now.traces[place()], found.states[place()]];
     const floor = state.min_score;
     const reach = Object.keys(state.moved ?? {}).length ? [] : reachSentences(now.reaches, floor);
-    put(told.outcome, outcomeWords(found.outcome, floorText(floor, now.step)));
+    put(told.outcome, outcomeWords(found.outcome, atFloor()));
     put(told.reach, ` ${reach.join(" ")}`);
     put(told.fate, `“${question.question}”: ${fateWords(now, question, trace, answer)}`);
     if (refused) put(status, refused);
@@ -606,6 +606,13 @@ function thresholdLab(data, model, el) {
       plots[n].show(JSON.stringify([state.system, version, others]), one, () => comparedBy(data, now, found.states, one), limit, state.distribution);
     }
     kinds.set(state.distribution);
+  }
+  // The floor, by its name where the pictures are about other thresholds, and what else was moved.
+  function atFloor() {
+    const { floor, step } = entry();
+    const name = thresholdsOf(entry()).some((one) => one.key === floor) ? "" : "min score ";
+    const others = Object.entries(state.moved ?? {}).map(([key, value]) => `${key} ${short(value)}`);
+    return `${name}${floorText(state.min_score, step)}${others.length ? ` with ${others.sort().join(", ")}` : ""}`;
   }
   function code() {
     const settings = Object.entries(state.moved ?? {}).map(([name, value]) => `"${name}=${value}"`);
@@ -629,7 +636,7 @@ function thresholdLab(data, model, el) {
   function tableRows() {
     const { outcome } = found;
     return [
-      ["", `at ${floorText(state.min_score, entry().step)}`],
+      ["", `at ${atFloor()}`],
       ["questions with a hit", `${outcome.hits} of ${outcome.questions}`],
       ["returned chunks of the right file", `${outcome.right} of ${outcome.returned}`],
       ["precision", outcome.returned ? `${fixed(100 * (outcome.right / outcome.returned), 1)} %` : "–"],

@@ -16,12 +16,14 @@ import numpy as np
 import traitlets
 
 from workbench.errors import InputError
+from workbench.measure.distributions import deciding_floor
 from workbench.measure.evaluation import Evaluation, evaluate, of_one_set
 from workbench.measure.questions import Control as Unanswerable
 from workbench.measure.questions import QuestionSet
 from workbench.measure.reach import Reach, reaches
 from workbench.measure.thresholds import Outcome, Scores, scores
 from workbench.records import Chunk, Trace
+from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.settings import as_settings, with_values
 from workbench.tables import Table, apart
 from workbench.views.living.as_code import number_text, pipeline_code
@@ -157,8 +159,12 @@ class ThresholdState(State):
 
     @property
     def floor_text(self) -> str:
-        """The floor with all of its decimals."""
-        return number_text(self.min_score, self._axes[self.system].step)
+        """The floor, by its name where the pictures are about other thresholds, and what else was moved."""
+        decides = deciding_floor(self._by_system[self.system].pipeline)
+        name = "" if decides is None or isinstance(decides, MinScore) else "min score "
+        others = ", ".join(sorted(f"{key} {value:.4g}" for key, value in self.moved.items()))
+        floor = number_text(self.min_score, self._axes[self.system].step)
+        return f"{name}{floor}{f' with {others}' if others else ''}"
 
     @property
     def sentence(self) -> str:
