@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from workbench.records import KEYWORD, Query
+from workbench.retrieval.dates import MONTHS
 from workbench.retrieval.pipeline import search
 from workbench.retrieval.query import unicode_words
 from workbench.stop_words import content_words
@@ -99,7 +100,11 @@ def _one_phrase(asked: Asked) -> Iterator[Cause]:
         return
     without = {one: " ".join(asked.question.replace(one, " ").split()) for one in words}
     parted = " ".join(re.sub(r"[^\w\s]+", " ", asked.question).split())
-    others = [one for one in (parted, *without.values()) if not _is_one_phrase(asked, one)]
+    joined = asked.question
+    for one in words:
+        if (word := re.sub(r"\W", "", one)).lower() in asked.vocabulary:  # the notes have E3 for E-3
+            joined = joined.replace(one, word)
+    others = [one for one in (parted, joined, *without.values()) if not _is_one_phrase(asked, one)]
     better = asked.first_that_works(iter(others))
     if better:
         guilty = [one for one, rest in without.items() if rest in others] or words
@@ -173,12 +178,12 @@ def _says_what_is_unwanted(negation: re.Match[str]) -> bool:
     return not (asks or ENDS_WITH_A_VERB.search(before))
 
 
-NO_DAYS = ("1987-11-19", "")
-"""A date that no note is about, and none at all, in place of a relative day."""
+NO_DAY = "1987-11-19"
+"""A date that no note is about, in place of a relative day."""
 
 
 def _relative_day(asked: Asked) -> Iterator[Cause]:
-    """A day that only the calendar names: tried with the dates of the wanted file.
+    """A day, month or year that only the calendar names: tried with the dates of the wanted file.
 
     If any other date helps as well, the search does not find the note by its day.
     """
@@ -186,13 +191,29 @@ def _relative_day(asked: Asked) -> Iterator[Cause]:
     if said is None or len(asked.question.split()) >= MANY_WORDS:
         return
     dates = dict.fromkeys(one for text in asked.near for one in ISO_DATE.findall(text))
-    questions = {asked.question.replace(said[0], one).strip(): one for one in dates}
+    forms = {form: (one, place) for one in dates for place, form in enumerate(_in_calendar(said[0], one))}
+    questions = {asked.question.replace(said[0], form).strip(): form for form in forms}
     better = asked.first_that_works(iter(questions))
     if not better:
         return
-    near = (one.isoformat() for one in other_days(*map(int, questions[better].split("-"))))
-    others = [*NO_DAYS, *(one for one in near if one not in dates)]
-    if not asked.first_that_works(asked.question.replace(said[0], one) for one in others):
+    day, place = forms[questions[better]]
+    near = (one.isoformat() for one in other_days(*map(int, day.split("-"))))
+    others = (form for one in (NO_DAY, *near) if (form := _in_calendar(said[0], one)[place]) not in forms)
+    if not asked.first_that_works(asked.question.replace(said[0], one) for one in ("", *others)):
+        noun = next((one for one in ("month", "year") if one in said[0].lower()), "day")
         yield asked.cause(
-            f"the question says “{said[0]}”, and this search does not know which day that is", better
+            f"the question says “{said[0]}”, and this search does not know which {noun} that is", better
         )
+
+
+def _in_calendar(said: str, day: str) -> list[str]:
+    """What words for a day, a month or a year may mean if the note has an ISO date, in the usual forms.
+
+    >>> _in_calendar("last month", "2026-10-03"), _in_calendar("this year", "2026-10-03")
+    (['October 2026', 'October', '2026-10', '2026-10-03'], ['2026', '2026-10-03'])
+    """
+    year, month, _ = day.split("-")
+    if "month" in said.lower():
+        name = MONTHS[int(month) - 1] if 1 <= int(month) <= 12 else ""
+        return [*([f"{name} {year}", name] if name else []), f"{year}-{month}", day]
+    return [year, day] if "year" in said.lower() else [day]

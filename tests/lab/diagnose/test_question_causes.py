@@ -745,6 +745,27 @@ def test_a_day_of_the_calendar_is_no_cause_where_any_other_date_helps_as_well(in
     assert not any("does not know which day" in one.description for one in causes_of_form(asked))
 
 
+@pytest.mark.parametrize(
+    ("said", "noun", "form"),
+    [
+        ("last month", "month", "December 2025"),
+        ("this month", "month", "2025-12"),
+        ("this year", "year", "2025"),
+    ],
+)
+def test_a_month_or_a_year_of_the_calendar_is_tried_in_the_forms_that_notes_have(
+    index: MemoryIndex, said: str, noun: str, form: str
+) -> None:
+    def works(trace: Trace) -> bool:
+        return trace.question.endswith(f" {form}")
+
+    near = [NOTES["memory/2025-12-14.md"]]
+    asked = Asked(f"what did we eat {said}", SYSTEMS[THREE_FIXES.name], index, works, deep=True, near=near)
+    (cause, *_) = causes_of_form(asked)
+    assert f"does not know which {noun} that is" in cause.description
+    assert form in cause.repair
+
+
 def test_a_text_of_questions_alone_is_called_several_questions(index: MemoryIndex) -> None:
     text = "where is the barn that we rented in March, and who has its key, and when does the dough rest"
     first = text.partition(",")[0]
@@ -817,3 +838,18 @@ def test_a_sentence_without_blanks_is_lacking_only_if_no_part_of_it_is_there(
     with world.build(tmp_path, {"memory/tree.md": f"# x\n\n{text}\n"}) as index:
         asked = Asked(question, SYSTEMS[THREE_FIXES.name], index, lambda _: False, wanted="memory/tree.md")
         assert bool(lacks_words(asked)) == lacks
+
+
+def test_a_number_with_a_sign_is_tried_in_one_word_if_the_notes_have_it_so(tmp_path: Path) -> None:
+    notes = {
+        "memory/codes.md": "# Codes\n\nE3 stands for a blocked filter of the bike.\n",
+        "memory/bike.md": "# Bike\n\nThe bike.\n",
+    }
+    question, pipeline = "filter E-3", SYSTEMS["bm-head"]
+    with world.build(tmp_path, notes) as index:
+        asked = Asked(
+            question, pipeline, index, lambda one: "E3" in one.question, deep=True, wanted="memory/codes.md"
+        )
+        (cause, *_) = causes_of_form(asked)
+    assert "because of the signs in “E-3”" in cause.description
+    assert "'filter E3'" in cause.repair
