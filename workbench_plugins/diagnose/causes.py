@@ -23,7 +23,7 @@ from workbench.retrieval.own_stages import is_own, place_of
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.scope import Scope
 from workbench.safe_text import counted
-from workbench_plugins.diagnose.fixes import lets_all
+from workbench_plugins.diagnose.fixes import lets_all, silences
 from workbench_plugins.diagnose.parameters import Aim, Goal, settings_between
 from workbench_plugins.diagnose.prices import Marks, Prices
 from workbench_plugins.diagnose.repairs import SCORE, Repair, combined, repairs
@@ -50,7 +50,8 @@ class Cause:
     does not suffice. `parameters` are the settings that make the repair, as `--set` takes them, if there are
     such. `after` is what the repaired pipeline makes of the questions. A `certain` cause is seen in the index
     or the folder, whether or not its repair was run. One that `lowers` is a stage that takes most of the
-    file's score.
+    file's score. The description of a `plain` one says what a known stage does, and nothing of this question;
+    where it was replaced by what that does to this question, `stage` has it.
     """
 
     where: tuple[str, ...]
@@ -64,6 +65,8 @@ class Cause:
     refuted: bool = False
     certain: bool = False
     lowers: bool = False
+    plain: bool = False
+    stage: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """The cause in the form that docs/commands.md describes."""
@@ -72,7 +75,7 @@ class Cause:
             "parameters": list(self.parameters),
             "says": self.description,
             "repair": self.repair,
-            "evidence": self.evidence,
+            "evidence": f"{self.evidence} {self.stage}".strip(),
             "verified": self.verified,
             "hits_after": self.after.hits if self.after else None,
             "silent_after": self.after.silences if self.after else None,
@@ -176,7 +179,8 @@ def _works(pipeline: Pipeline, some: Sequence[Repair], runs: Reruns, goal: Goal)
         return False
     try:
         repaired = combined(pipeline, some)
-        return any(legs_of(repaired.stages)) and goal.reached(_trace(repaired, some, runs))
+        after = _trace(repaired, some, runs) if any(legs_of(repaired.stages)) else None
+        return after is not None and goal.reached(after) and not silences(runs.base, after)
     except InputError:
         return False
 
@@ -247,9 +251,10 @@ def _cause(some: Sequence[Repair], suspected: Suspects, runs: Reruns, goal: Goal
     repaired = combined(pipeline, some)
     after = _trace(repaired, some, runs)
     told = [evidence(runs.base, after, runs.index, goal.path, one.slot) for one in some]
+    says = _state(some, suspected, runs, goal, prices)
     return Cause(
         tuple(one.slot for one in some),
-        _state(some, suspected, runs, goal, prices),
+        says,
         " and ".join(_repair_text(pipeline, one) for one in some),
         " ".join(dict.fromkeys(told)),
         verified=goal.reached(after),
@@ -257,6 +262,7 @@ def _cause(some: Sequence[Repair], suspected: Suspects, runs: Reruns, goal: Goal
         after=prices.marks(repaired, same_depth=_removes(some)),
         parameters=short_settings(runs, goal, repaired)[0],
         lowers=len(some) == 1 and some[0].slot in suspected.lowered,
+        plain=_is_plain(says, some, runs),
     )
 
 
@@ -279,14 +285,28 @@ def _state(some: Sequence[Repair], suspected: Suspects, runs: Reruns, goal: Goal
     """What the pipeline has in the slots of a cause.
 
     Where that fills more than two lines, a stage that the user has set is told by its words or by the
-    settings alone, whichever is shorter, and of any other stage's words the first ones.
+    settings alone, whichever is shorter, and of any other stage's words the first ones, if more is told.
     """
     lets_in = LETS_IN if len(some) == 1 and some[0].slot in suspected.lets_in else ""
-    for brief in (False, True):
-        told = "; and ".join(_state_of(one, suspected, runs, goal, prices, brief) for one in some) + lets_in
-        if len(f"Cause: {told}") <= TWO_LINES:
-            break
-    return told
+
+    def told(brief: bool) -> str:
+        return "; and ".join(_state_of(one, suspected, runs, goal, prices, brief) for one in some) + lets_in
+
+    whole = told(False)
+    fits = len(f"Cause: {whole}") <= TWO_LINES or _is_plain(whole, some, runs)
+    return whole if fits else told(True)
+
+
+def _is_plain(says: str, some: Sequence[Repair], runs: Reruns) -> bool:
+    """Whether a sentence says only what known stages do, and how many candidates share a number."""
+    stages = stages_text(runs.pipeline, some)
+    alike = _alike_text(runs.base, some[0].slot) if len(some) == 1 else ""
+    return says in (stages, stages + alike) and all(one.usual for one in some)
+
+
+def stages_text(pipeline: Pipeline, some: Sequence[Repair]) -> str:
+    """The stages in the slots of a cause, in their own words."""
+    return "; and ".join(in_slot(one.slot, _stage_text(pipeline, one.slot)) for one in some)
 
 
 def _state_of(
@@ -298,13 +318,13 @@ def _state_of(
     differs = f"differs from {usual} {how}" if usual else ""
     facts = (
         _missed(runs.base, goal.path, slot)
+        + ("" if repair.now else _beyond_text(runs, goal, slot))
         + early_text(runs.base, slot)
         + _own(pipeline, slot, suspected.ways)
         + (f", with {repair.now}: it does not list this file" if repair.now else "")
         + ("" if repair.now else _empty_text(runs.base, slot))
         + scales_apart(runs.base, slot)
-        + _alike_text(runs.base, slot)
-        + (_lowers((repair,), runs, goal) if slot in suspected.lowered else "")
+        + (_lowers((repair,), runs, goal) if slot in suspected.lowered else _alike_text(runs.base, slot))
         + (_above_all(prices) if slot == "floor" else "")
     )
     stage = _stage_text(pipeline, slot)
@@ -381,6 +401,19 @@ def _missed(trace: Trace, path: str, slot: str) -> str:
     names = [f"{one.measure} " if len(misses) > 1 else "" for one in misses]
     told = [f"{name}{one.shown}" for name, one in zip(names, misses, strict=True)]
     return f" ({_whose(trace, best)}: {', '.join(told)})"
+
+
+def _beyond_text(runs: Reruns, goal: Goal, slot: str) -> str:
+    """The rank of a file that is no candidate in the leg of a slot; empty for another slot or file."""
+    trace = runs.base
+    legs = [one.name for one in legs_of(trace.stages) if one.slot == slot]
+    if not legs or any(one.path == goal.path for one in trace.chunks):
+        return ""
+    verdicts = explain(trace, runs.index, goal.path).verdicts[:1]
+    ranks = [
+        one.rank for two in verdicts for one in two.leg_ranks if one.leg in legs and one.rank is not None
+    ]
+    return f" (this file: rank {ranks[0]})" if ranks else ""
 
 
 def _whose(trace: Trace, best: Candidate) -> str:

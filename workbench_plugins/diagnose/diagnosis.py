@@ -19,6 +19,7 @@ from workbench.retrieval.explain import explain
 from workbench.retrieval.index_adapters import CachedIndex, innermost
 from workbench.retrieval.pipeline import Pipeline, check_pipeline
 from workbench.retrieval.query import check_question
+from workbench_plugins.diagnose.ahead import for_this_question
 from workbench_plugins.diagnose.asked import Asked
 from workbench_plugins.diagnose.causes import Cause, causes_inside, is_yours, repaired_slots
 from workbench_plugins.diagnose.chunk_causes import cause_in_chunk, is_unread, without_other_chunks
@@ -156,6 +157,9 @@ def _page(runs: Reruns, goal: Goal, prices: Prices, given: Index, trials: Trials
         chunks = untried(given)
     elif not chunks.fixes:
         causes = [without_other_chunks(one) for one in causes]
+    causes = [for_this_question(one, next(iter(few), None), runs, goal) for one in causes[:1]] + list(
+        causes[1:]
+    )
     return Diagnosis(
         explanation=explain(runs.base, runs.index, goal.path, runs.vector),
         goal=goal,

@@ -22,7 +22,7 @@ from workbench.measure.reruns import Reruns
 from workbench.records import KEPT, Stage, Trace
 from workbench.retrieval.columns import parameters
 from workbench.retrieval.cutoff import Floor, Limit
-from workbench.retrieval.legs import LegStage
+from workbench.retrieval.legs import LegStage, legs_of
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.catalogue import ON_A_SERVER, SYSTEMS, system
 from workbench.systems.history import where_is
@@ -377,7 +377,7 @@ def _of_changes(
         if not (gone if repair.removes else known or undoes):
             continue
         changed = edited(runs.pipeline, repair.edits)
-        if goal.reached(runs.trace(changed)):
+        if goal.reached(runs.trace(changed)) and not silences(runs.base, runs.trace(changed)):
             # The system's own value is had by leaving a setting out, so that it is not rounded.
             exact = typed_settings(runs.pipeline, changed), changed
             settings, short = exact if undoes else short_settings(runs, goal, changed)
@@ -420,6 +420,18 @@ def lets_all(before: Trace, after: Trace, goal: Goal) -> bool:
         and not _passes_all(before)
         and after.chunks[int(after.order[-1])].path != goal.path
     )
+
+
+def silences(before: Trace, after: Trace) -> bool:
+    """Whether another stage in place of a leg brings nothing at all, where the leg brought something.
+
+    Such a leg needs another query, too, and the change would only leave the leg out.
+    """
+    legs = {one.name: (one, two) for one in legs_of(before.stages) for two in legs_of(after.stages)
+            if one.name == two.name}  # fmt: skip
+    changed = [name for name, (one, two) in legs.items() if type(one) is not type(two)]
+    both = [(before.legs.get(name), after.legs.get(name)) for name in changed]
+    return any(one and two and one.hits.rows.size > 0 == two.hits.rows.size for one, two in both)
 
 
 def _passes_all(trace: Trace) -> bool:

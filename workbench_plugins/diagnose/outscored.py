@@ -12,9 +12,9 @@ import numpy as np
 from workbench.measure.reruns import Reruns
 from workbench.records import KEPT, Trace, first_of
 from workbench.retrieval.columns import Columns
-from workbench.retrieval.explain import column_name
 from workbench.retrieval.fusion import WeightedSum
 from workbench.stop_words import STOP_WORDS
+from workbench_plugins.diagnose.ahead import ahead_text, scores_text
 from workbench_plugins.diagnose.asked import Asked, lower_words
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.content_words import SHORTEST, content_words
@@ -65,9 +65,8 @@ def higher(runs: Reruns, goal: Goal, asked: Asked | None = None) -> list[Cause]:
     one, other = float(trace.scores[first]), float(trace.scores[mine])
     if not one > other:  # another stage orders the answer
         return []
-    name = "scores" if trace.ranked_by == SCORE else f"has a {column_name(trace.ranked_by, trace.names)} of"
     before = trace.chunks[first].path
-    says = f"{before} {name} {one:.4g}, and this file {other:.4g}"
+    says = ahead_text(trace, goal)
     difference = f"the whole difference is {one - other:.3g}"
     if asked is None:
         return [Cause((writer,), says, REPAIR, difference, verified=False)]
@@ -75,7 +74,7 @@ def higher(runs: Reruns, goal: Goal, asked: Asked | None = None) -> list[Cause]:
     theirs = Counter(lower_words([before, *(one.text for one in chunks)]))
     words = _only_in(theirs, asked)
     quoted = ", ".join(f"“{word}”" for word in words)
-    says = f"{says}; that file has {quoted}, and this one does not" if words else says
+    says = f"{scores_text(trace, goal)}; that file has {quoted}, and this one does not" if words else says
     rest = asked.first_that_works(iter([_without(words, asked.question)])) if words else ""
     if rest:
         works = f"without {quoted} the answer is as wanted; {difference}"
@@ -85,7 +84,8 @@ def higher(runs: Reruns, goal: Goal, asked: Asked | None = None) -> list[Cause]:
     if more:
         word = more.rpartition(" ")[2]
         works = f"with “{word}”, which the file has, the answer is as wanted; {difference}"
-        return [Cause((writer,), says, asked.instead(more), works, verified=True)]
+        # A person who does not know the file cannot know the word, so it is no question to paste.
+        return [Cause((writer,), says, f"{REPAIR}: with “{word}” it is first", works, verified=True)]
     return [Cause((writer,), says, REPAIR, difference, verified=False)]
 
 
@@ -120,7 +120,8 @@ def _only_in(theirs: Counter[str], asked: Asked) -> list[str]:
 
 def _without(words: Sequence[str], question: str) -> str:
     pattern = "|".join(map(re.escape, words))
-    return " ".join(re.sub(rf"(?<!\w)(?:{pattern})(?!\w)", " ", question, flags=re.IGNORECASE).split())
+    rest = re.sub(rf"(?<!\w)(?:{pattern})(?!\w)", " ", question, flags=re.IGNORECASE).split()
+    return " ".join(one for one in rest if any(map(str.isalnum, one)))
 
 
 def _two(trace: Trace, goal: Goal) -> tuple[int, int]:

@@ -19,7 +19,7 @@ from workbench.safe_text import counted, one_line
 from workbench.tables import ABSENT, Block, Code, Fold, Note, Part, Table, Types, hanging, tidy
 from workbench.terminal import text_of
 from workbench_plugins.diagnose.asked import settings_of
-from workbench_plugins.diagnose.causes import Cause, in_slot
+from workbench_plugins.diagnose.causes import Cause, in_slot, repaired_slots
 from workbench_plugins.diagnose.fixes import LARGER, Fix, told
 from workbench_plugins.diagnose.keys import is_of_file
 from workbench_plugins.diagnose.parameters import Goal
@@ -295,6 +295,9 @@ def _first_repair(diagnosis: Diagnosis) -> list[str]:
         undone = not added_settings(diagnosis.command, command)
         way = f"leave out {own}" if undone else f"{way}, in place of {own}"
     lines = [f"Repair: {only}{way}{_meaning(diagnosis.pipeline, fix)}"]
+    moved = [one.slot for one in diagnosis.pipeline.diff(fix.pipeline)]
+    if first is not None and first.repairs and {*moved}.isdisjoint({*first.where, *repaired_slots(first)}):
+        lines.append(f"It changes the {_named(moved)}, and leaves the {_named(first.where)} unchanged.")
     if first is not None and Scope.slot in first.where:
         lines.append(f"In an engine: {FILTER_FIRST}.")
     lines.append(f"Price: {_price_text(diagnosis, fix)}")
@@ -303,20 +306,25 @@ def _first_repair(diagnosis: Diagnosis) -> list[str]:
     return lines
 
 
-SHORT = 90
+def _named(slots: Iterable[str]) -> str:
+    return " and the ".join(one.replace("_", " ") for one in slots)
+
+
+SHORT = 130
 """A stage is described beside the setting that makes it in so many characters at most."""
 
 
 def _meaning(now: Pipeline, fix: Fix) -> str:
-    """What the changed stage does with a fix of one setting; empty for JSON, and for a long description.
+    """What the changed stages do with a fix; empty for JSON, and for a long description.
 
     It is empty, too, for a description that the setting does not change.
     """
+    if fix.paste is not None:
+        return ""
     changed = [(one.before, one.after) for one in now.diff(fix.pipeline) if one.after is not None]
-    before, told = "", ""
-    if len(changed) == 1 and fix.paste is None:
-        before, told = (one.description if one else "" for one in changed[0])
-    return f" (then: {told})" if told != before and len(told) <= SHORT else ""
+    texts = [tuple(one.description if one else "" for one in both) for both in changed]
+    told = "; ".join(after for before, after in texts if after != before)
+    return f" (then: {told})" if told and len(told) <= SHORT else ""
 
 
 def _cause_to_mend(diagnosis: Diagnosis) -> Cause | None:
@@ -424,6 +432,7 @@ def _causes(diagnosis: Diagnosis) -> list[Part]:
         told = "tried, and not enough" if cause.refuted else told
         lines += [f"{number}. {_cause_title(cause)}", f"   {told}: {cause.repair}{settings}"]
         lines.append(f"   {cause.evidence}")
+        lines += [f"   what it does: {cause.stage}"] if cause.stage else []
         if cause.after is not None:
             lines.append(f"   repaired: {_counts(diagnosis.prices, cause.after)}")
     return _lines(lines)

@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.measure.edits import LAYOUT
 from workbench.measure.reruns import Reruns
-from workbench.records import KEPT, Floats, Hits, Stage, Trace, first_of
+from workbench.records import KEPT, Floats, Hits, Stage, Trace
 from workbench.retrieval.columns import Columns
 from workbench.retrieval.cutoff import Floor, Limit, MinScore, early_limits
 from workbench.retrieval.fusion import Fusion
@@ -236,16 +236,23 @@ def _best_of_dropped(trace: Trace) -> float | None:
     return None
 
 
+def parts_of(trace: Trace) -> dict[str, Floats]:
+    """Each leg's part of the score, by candidate; empty where a fusion has no parts of legs."""
+    for stage, moment in zip(trace.stages, trace.moments, strict=False):
+        if not isinstance(stage, Fusion):
+            continue
+        if not all(f"{leg}_rank" in moment.columns for leg in stage.legs):
+            return {}  # a part without a rank is no leg's
+        try:
+            return dict(zip(stage.legs, stage.contributions(Columns(moment.columns)), strict=True))
+        except NotImplementedError:  # a fusion of one's own may have a formula without parts
+            return {}
+    return {}
+
+
 def ends_of_parts(trace: Trace) -> dict[str, tuple[float, float]]:
     """The least and the greatest part of the score by leg; empty where a fusion has no parts of legs."""
-    fusion = first_of(trace.stages, Fusion)
-    if fusion is None or not all(f"{leg}_rank" in trace.columns for leg in fusion.legs):
-        return {}  # a part without a rank is no leg's
-    try:
-        parts = fusion.contributions(Columns(trace.columns))
-    except NotImplementedError:  # a fusion of one's own may have a formula without parts
-        return {}
-    known = {leg: part[~np.isnan(part)] for leg, part in zip(fusion.legs, parts, strict=True)}
+    known = {leg: part[~np.isnan(part)] for leg, part in parts_of(trace).items()}
     return {leg: (float(part.min()), float(part.max())) for leg, part in known.items() if part.size}
 
 

@@ -132,5 +132,5 @@ def test_a_clamped_score_is_told_with_the_candidates_that_share_its_highest_valu
     assert np.nanmax(scores) == 1
     assert alike > 1
     found = diagnose(question, pipeline, kept, "memory/people/michael.md")
-    assert found.headline.startswith("Cause: keyword score = ")
+    assert found.headline.startswith("Cause: keyword score: ")
     assert found.headline.endswith(f" ({alike} candidates share the highest one, 1)")
