@@ -44,23 +44,21 @@ _MEANT = {
     "from workbench.measure.paired import paired": ("compare", "paired"),
     "from workbench.retrieval.settings import with_settings": ("with_settings", "settings"),
     "from workbench.views import plots": ("plot", "plots"),
-    "from workbench_plugins.diagnose.diagnosis import diagnose": ("diagnose", "diagnosis", "fix"),
-    "from workbench_plugins.diagnose.sweep import sweep": ("sweep",),
-    "from workbench_plugins.calibrate.calibrated import calibrated": ("calibrate", "calibrated"),
-    "from workbench_plugins.decode.decoding import decode": ("decode",),
-    "from workbench_plugins.cases.model import load_case, save_case": ("case", "load_case", "save_case"),
-    "from workbench_plugins.cases.running import run_case": ("run_case",),
 }
 """What to write for a name that the package does not have: a name of it, or the line that imports it."""
 
 
 def _offered(name: str) -> str:
-    """What to write in place of an unknown name; the nearest names of the package for any other."""
+    """What to write in place of an unknown name: of the package, or a feature; or the nearest names."""
     for written, guesses in _MEANT.items():
         if name in guesses:
             return f"Perhaps you mean: {written if written.startswith('from ') else f'workbench.{written}'}"
     from difflib import get_close_matches
 
+    from workbench.registry import FEATURES, has_feature
+
+    if has_feature(name):
+        return f"It is a feature: {FEATURES}.{name}"
     near = get_close_matches(name, __all__, n=3)
     return f"The nearest: {', '.join(near)}" if near else f"It has {', '.join(__all__)}"
 

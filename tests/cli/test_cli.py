@@ -483,7 +483,7 @@ def test_the_front_door_has_at_most_24_names_and_no_other() -> None:
     ("guess", "told"),
     [
         ("compare", "Perhaps you mean: from workbench.measure.paired import paired"),
-        ("diagnose", "Perhaps you mean: from workbench_plugins.diagnose.diagnosis import diagnose"),
+        ("diagnose", "It is a feature: workbench_plugins.diagnose"),
         ("connect", "Perhaps you mean: workbench.open_index(folder)"),
         ("index", "Perhaps you mean: workbench.index_folder(folder)"),
         ("serch", "The nearest: search"),
