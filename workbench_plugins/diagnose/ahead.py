@@ -12,7 +12,7 @@ import numpy as np
 
 from workbench.measure.edits import edits_between
 from workbench.measure.reruns import Reruns
-from workbench.records import KEPT, Stage, Trace, first_of
+from workbench.records import KEPT, DropKind, Stage, Trace, first_of
 from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.cutoff import Limit
 from workbench.retrieval.explain import column_name
@@ -32,6 +32,8 @@ from workbench_plugins.diagnose.suspects import parts_of
 SCORE = Fusion.output
 MOST_WORDS = 3
 """So many words are named that the other file has more often."""
+SHORT = 150
+"""The formula of a score is told in the first line if it has so many letters at most."""
 OPERATORS = ("and", "or", "not", "near")
 ALL_WORDS = re.compile(r"its query asks for all .*[^.]")
 
@@ -98,14 +100,10 @@ def _unmatched(runs: Reruns, goal: Goal, cause: Cause) -> str:
         sought = dict.fromkeys(lower_words([empty[name].asked or ""]))
         lacks = [f"“{one}”" for one in sought if one not in OPERATORS and not stems(one) & there]
         lacks.sort(key=lambda one: one.strip("“”") in STOP_WORDS | FUNCTION_WORDS)
-        mine = f"; this file has no {', '.join(lacks[:MOST_WORDS])}" if text and lacks else ""
+        mine = f"; no chunk of this file has {', '.join(lacks[:MOST_WORDS])}" if text and lacks else ""
         return f"the {name} leg is empty: {asks[0]}{mine}"
     none = " and ".join(empty) if cause.plain and {"query", "relaxation"} & {*cause.where} else ""
     return f"the {none} leg brings nothing: {cause.description}" if none else ""
-
-
-SHORT = 150
-"""The formula of a score is told in the first line if it has so many letters at most."""
 
 
 def _scored(trace: Trace, goal: Goal, cause: Cause) -> tuple[Stage, str, int] | None:
@@ -166,7 +164,7 @@ def scores_text(trace: Trace, goal: Goal) -> str:
         return ""
     name = "scores" if trace.ranked_by == SCORE else f"has a {column_name(trace.ranked_by, trace.names)} of"
     path = trace.chunks[rows[0]].path
-    which = path if goal.aim is Aim.FIRST else f"{path}, the last file returned,"
+    which = path if goal.aim is Aim.FIRST else f"{path}, the last result,"
     if one == two:
         return f"{which} {name} {one:.4g}, as this file does, and is put before it"
     if one < two:
@@ -237,8 +235,8 @@ def _scores(leg: str, one: float, two: float) -> str:
 def _words(trace: Trace, leg: str, other: int, mine: int) -> list[str]:
     """The words that a leg of words asked for and one candidate has more often than another, in any form.
 
-    Words of content come first. Where no such word differs, the lengths of both, if the first is shorter.
-    Nothing of a score that is not made of what the leg brought.
+    Words of content come first. Where both have each word equally often, the lengths of both, if the first
+    is shorter. Nothing of a score that is not made of what the leg brought.
     """
     asked = trace.legs[leg].asked if leg in trace.legs else None
     if leg == VectorLeg.name or not asked:
@@ -249,29 +247,28 @@ def _words(trace: Trace, leg: str, other: int, mine: int) -> list[str]:
     theirs, ours = (Counter(lower_words([trace.chunks[row].text])) for row in (other, mine))
     sought = {*lower_words([asked])}
     words = dict.fromkeys(one.lower() for one in unicode_words(trace.text))
-    told: dict[str, tuple[int, int]] = {}
+    counts: dict[str, tuple[int, int]] = {}
     for word in (one for one in words if one in sought):
-        forms = [one for one in theirs if one == word or stems(one) & stems(word)]
-        here = sum(theirs[one] for one in forms)
-        there = sum(ours[one] for one in ours if one == word or stems(one) & stems(word))
-        if here > there:
-            told[max(forms, key=theirs.__getitem__)] = here, there
+        forms = {one for one in {*theirs, *ours} if one == word or stems(one) & stems(word)}
+        if forms:
+            here, there = (sum(some[one] for one in forms) for some in (theirs, ours))
+            counts[max(sorted(forms), key=theirs.__getitem__)] = here, there
     functions = STOP_WORDS | FUNCTION_WORDS
-    telling = [one for one in told if one not in functions] or [*told]
-    telling.sort(key=lambda one: (told[one][1] > 0, told[one][1] - told[one][0]))
-    if telling:
-        first, *others = telling[:MOST_WORDS]
-        counts = {one: [_times(count) for count in told[one]] for one in (first, *others)}
-        named = [f"“{one}” {counts[one][0]} (and {counts[one][1]})" for one in others]
-        return [
-            ", ".join(
-                [f"its chunk has “{first}” {counts[first][0]} (and this file's {counts[first][1]})", *named]
-            )
+    more = [word for word, (here, there) in counts.items() if here > there]
+    if more:
+        telling = [one for one in more if one not in functions] or more
+        telling.sort(key=lambda one: (counts[one][1] > 0, counts[one][1] - counts[one][0]))
+        whose = ["this file's ", *[""] * (MOST_WORDS - 1)]
+        named = [
+            f"“{one}” {_times(counts[one][0])} (and {of}{_times(counts[one][1])})"
+            for one, of in zip(telling, whose, strict=False)
         ]
+        return [f"its chunk has {', '.join(named)}"]
     one, two = theirs.total(), ours.total()
-    return (
-        [f"it has these words in a chunk of {one} words, and this file in one of {two}"] if one < two else []
-    )
+    if not counts or any(here != there for here, there in counts.values()) or one >= two:
+        return []
+    same = " and ".join(f"“{word}”" for word in sorted(counts, key=functions.__contains__)[:MOST_WORDS])
+    return [f"its chunk has {same} as often, but in {one} words, and this file's in {two}"]
 
 
 def _times(count: int) -> str:
@@ -279,13 +276,18 @@ def _times(count: int) -> str:
 
 
 def _below_text(trace: Trace, goal: Goal) -> str:
-    """Of which parts the score of a file is that a floor drops; empty for another file."""
+    """Of which parts the score of a file is that a floor drops; empty for another file.
+
+    The parts are told only if they add up to what the floor compares: a stage after the fusion may change it.
+    """
     mine = next((row for row in trace.order.tolist() if trace.chunks[row].path == goal.path), None)
     drop = None if mine is None else trace.drop(mine)
     parts = parts_of(trace)
-    if mine is None or drop is None or isinstance(drop.stage, Limit):
+    if mine is None or drop is None or drop.kind is not DropKind.FLOOR:
         return ""
-    if all(math.isnan(part[mine]) for part in parts.values()):
+    whole = sum(_number(part[mine]) for part in parts.values())
+    compared = [one.value for one in drop.misses if not isinstance(one.value, str)]
+    if not parts or not any(math.isclose(whole, value, rel_tol=1e-9) for value in compared):
         return ""
     told = [
         f"none from the {leg} leg" if math.isnan(part[mine]) else f"{part[mine]:.3g} from the {leg} leg"

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from tests import world
 from tests.lab.diagnose.claims import check_sentences
 from workbench.measure.reruns import Reruns
 from workbench.memory.index import MemoryIndex
-from workbench.records import Trace
+from workbench.records import Floats, Trace
+from workbench.retrieval.columns import ColumnStage, Numbers
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import search
@@ -76,13 +78,10 @@ def test_a_file_behind_a_limit_is_compared_with_the_last_one_returned(toy: Memor
     trace = search("rooibos tea", pipeline, toy)
     last = trace.paths()[-1]
     target = next(one.chunk.path for one in trace.candidates if one.chunk.path not in trace.paths())
-    found = diagnose("rooibos tea", pipeline, CachedIndex(toy), target)
-    for cause in found.causes:
-        if cause.where == ("limit",):
-            told = for_this_question(
-                cause, None, Reruns("rooibos tea", pipeline, CachedIndex(toy)), found.goal
-            )
-            assert f"; {last}, the last file returned, scores " in told.description
+    cause = Cause(("limit",), "limit: keep the first 2", "", "", verified=True)
+    runs = Reruns("rooibos tea", pipeline, CachedIndex(toy))
+    told = for_this_question(cause, None, runs, Goal(target)).description
+    assert told.startswith(f"limit: keep the first 2; {last}, the last result, scores ")
 
 
 def test_of_a_score_of_no_legs_the_number_with_which_the_file_would_gain_most_is_told(
@@ -102,6 +101,59 @@ def test_of_a_score_of_no_legs_the_number_with_which_the_file_would_gain_most_is
 
 
 BACKUP = "backup of the bike", "memory/bike.md"
+
+
+def test_of_chunks_with_the_same_words_the_lengths_are_told_and_of_chunks_without_any_nothing(
+    tmp_path: Path,
+) -> None:
+    notes = {
+        "memory/long.md": "# Long\n\nThe bike is old, and it stands in the yard since March.\n",
+        "memory/short.md": "# Short\n\nThe bike is old.\n",
+    }
+    pipeline, goal = (
+        with_settings(system("engine-tm2c2"), ["fusion.vector=0"]),
+        Goal("memory/long.md", Aim.FIRST),
+    )
+    with world.build(tmp_path, notes) as index:
+        told = ahead_text(search("bike", pipeline, index), goal)
+        assert told.endswith("; its chunk has “bike” as often, but in 5 words, and this file's in 13")
+        trace = search("bike", pipeline, index)
+        chunks = tuple(replace(one, text="No word of it.") for one in trace.chunks)
+        assert "as often" not in ahead_text(trace.with_changes(chunks=chunks), goal)
+
+
+@dataclass(frozen=True)
+class Halved(ColumnStage, slot="halved", output="halved_score", scale="fused"):
+    """Half of the score, as a penalty after the fusion gives it."""
+
+    description = "halved score = score / 2"
+
+    def formula(self, of: Numbers) -> Floats:
+        return of["score"] / 2
+
+
+@pytest.mark.parametrize("halved", [False, True])
+def test_of_a_file_below_a_floor_the_parts_are_told_if_they_make_its_score(
+    toy: MemoryIndex, halved: bool
+) -> None:
+    question, pipeline = "rooibos", with_settings(system("openclaw-2026.2.13+or"), ["floor.floor=0.99"])
+    if halved:
+        pipeline = pipeline.with_new_stage(Halved(), before="floor").with_stage(
+            MinScore(0.99, of=Halved.output)
+        )
+    runs = Reruns(question, pipeline, CachedIndex(toy))
+    row = next(row for row in runs.base.order.tolist() if runs.base.dropped[row] >= 0)
+    assert isinstance(runs.base.stages[runs.base.dropped[row]], MinScore)
+    cause = Cause(("fusion",), "fusion: a sum", "", "", verified=True, plain=True)
+    told = for_this_question(cause, None, runs, Goal(runs.base.chunks[row].path)).description
+    parts = {leg: part[row] for leg, part in parts_of(runs.base).items()}
+    shown = [
+        f"{'none' if np.isnan(part) else f'{part:.3g}'} from the {leg} leg" for leg, part in parts.items()
+    ]
+    whole = (
+        f"fusion: score {runs.base.scores[row]:.3f} < 0.990; the parts of its score are {' and '.join(shown)}"
+    )
+    assert told == ("fusion: a sum" if halved else whole)
 
 
 def test_a_stage_of_a_known_system_is_told_with_what_it_does_to_this_question(toy: MemoryIndex) -> None:
@@ -134,7 +186,7 @@ def test_a_query_of_all_words_is_told_with_the_words_that_the_file_lacks(tmp_pat
         told = for_this_question(cause, None, runs, Goal("memory/repair.md")).description
     assert told == (
         "query: the keyword leg is empty: its query asks for all 3 words in one chunk; "
-        "this file has no “price”"
+        "no chunk of this file has “price”"
     )
 
 
@@ -147,22 +199,6 @@ def test_a_leg_that_brings_nothing_with_another_stage_is_no_repair(toy: MemoryIn
     assert before.legs["keyword"].hits.rows.size > 0 == after.legs["keyword"].hits.rows.size
     assert silences(before, after)
     assert not silences(before, before)
-
-
-def test_of_a_file_below_a_floor_the_parts_of_its_score_are_told(toy: MemoryIndex) -> None:
-    question, pipeline = "rooibos", with_settings(system("openclaw-2026.2.13+or"), ["floor.floor=0.99"])
-    runs = Reruns(question, pipeline, CachedIndex(toy))
-    row = next(row for row in runs.base.order.tolist() if runs.base.dropped[row] >= 0)
-    path = runs.base.chunks[row].path
-    assert isinstance(runs.base.stages[runs.base.dropped[row]], MinScore)
-    cause = Cause(("fusion",), "fusion: a sum", "", "", verified=True, plain=True)
-    told = for_this_question(cause, None, runs, Goal(path)).description
-    parts = {leg: part[row] for leg, part in parts_of(runs.base).items()}
-    shown = [
-        f"{'none' if np.isnan(part) else f'{part:.3g}'} from the {leg} leg" for leg, part in parts.items()
-    ]
-    assert told.startswith(f"fusion: score {runs.base.scores[row]:.3f} < 0.990; ")
-    assert told.endswith(f"the parts of its score are {' and '.join(shown)}")
 
 
 def test_a_repair_of_another_stage_than_the_cause_says_so(toy: MemoryIndex) -> None:
