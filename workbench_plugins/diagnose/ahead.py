@@ -25,6 +25,7 @@ from workbench_plugins.diagnose.causes import Cause, evidence, in_slot, is_yours
 from workbench_plugins.diagnose.fixes import Fix
 from workbench_plugins.diagnose.languages import FUNCTION_WORDS
 from workbench_plugins.diagnose.parameters import Aim, Goal
+from workbench_plugins.diagnose.question_causes import LACKS
 from workbench_plugins.diagnose.repairs import Repair
 from workbench_plugins.diagnose.spelling import stems
 from workbench_plugins.diagnose.suspects import parts_of
@@ -100,7 +101,8 @@ def _unmatched(runs: Reruns, goal: Goal, cause: Cause) -> str:
         sought = dict.fromkeys(lower_words([empty[name].asked or ""]))
         lacks = [f"“{one}”" for one in sought if one not in OPERATORS and not stems(one) & there]
         lacks.sort(key=lambda one: one.strip("“”") in STOP_WORDS | FUNCTION_WORDS)
-        mine = f"; no chunk of this file has {', '.join(lacks[:MOST_WORDS])}" if text and lacks else ""
+        new = text and lacks and LACKS not in cause.description
+        mine = f"; no chunk of this file has {', '.join(lacks[:MOST_WORDS])}" if new else ""
         return f"the {name} leg is empty: {asks[0]}{mine}"
     none = " and ".join(empty) if cause.plain and {"query", "relaxation"} & {*cause.where} else ""
     return f"the {none} leg brings nothing: {cause.description}" if none else ""

@@ -311,13 +311,16 @@ def _called_otherwise(asked: Asked) -> Iterator[Cause]:
         )
 
 
+LACKS = "the file has none of these words of the question"
+
+
 def lacks_words(asked: Asked) -> list[Cause]:
     """Whether the wanted file has no word of content of the question, nor one that begins like it."""
     words = content_words(asked)
     asked_for = [*words, *NUMBER.findall(asked.question)]
     if not words or any(is_near(one.lower(), asked.own) or _has_pieces(one, asked.own) for one in asked_for):
         return []
-    says = f"the file has none of these words of the question: {', '.join(words[:6])}"
+    says = f"{LACKS}: {', '.join(words[:6])}"
     repair = "write them into the file, or ask with words that it has"
     looked = f"{counted(len(asked.own), 'word')} of the file were looked at"
     return [Cause(("note",), says, repair, looked, verified=False, certain=True)]

@@ -25,6 +25,7 @@ from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.diagnosis import diagnose
 from workbench_plugins.diagnose.fixes import silences
 from workbench_plugins.diagnose.parameters import Aim, Goal
+from workbench_plugins.diagnose.question_causes import LACKS
 from workbench_plugins.diagnose.repairs import repairs
 from workbench_plugins.diagnose.suspects import parts_of
 
@@ -188,6 +189,16 @@ def test_a_query_of_all_words_is_told_with_the_words_that_the_file_lacks(tmp_pat
         "query: the keyword leg is empty: its query asks for all 3 words in one chunk; "
         "no chunk of this file has “price”"
     )
+
+
+def test_words_that_the_file_lacks_are_told_once(tmp_path: Path) -> None:
+    pipeline, question = system("openclaw-2026.2.13"), "afternoon cup price"
+    says = f"floor: drop what scores below 0.35; and {LACKS}: afternoon, cup, price"
+    with world.build(tmp_path, CLUB) as index:
+        runs = Reruns(question, pipeline, CachedIndex(index))
+        cause = Cause(("floor",), says, "", "", verified=True)
+        told = for_this_question(cause, None, runs, Goal("memory/repair.md")).description
+    assert told == f"{says}; the keyword leg is empty: its query asks for all 3 words in one chunk"
 
 
 def test_a_leg_that_brings_nothing_with_another_stage_is_no_repair(toy: MemoryIndex) -> None:
