@@ -395,8 +395,8 @@ def _missed(trace: Trace, path: str, slot: str) -> str:
     best = next((one for one in trace.candidates if one.chunk.path == path), None)
     if best is None or best.drop is None or best.drop.stage.slot != slot:
         return ""
-    if best.drop.kind not in (DropKind.FLOOR, DropKind.LIMIT):  # other stages compare numbers of their own
-        return ""
+    if best.drop.kind not in (DropKind.FLOOR, DropKind.LEG_FLOOR, DropKind.LIMIT):
+        return ""  # other stages compare numbers of their own
     misses = best.drop.misses
     names = [f"{one.measure} " if len(misses) > 1 else "" for one in misses]
     told = [f"{name}{one.shown}" for name, one in zip(names, misses, strict=True)]

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from workbench.memory.index import MemoryIndex
+from workbench.records import DropKind
 from workbench.retrieval.columns import Numbers
 from workbench.retrieval.fusion import Fusion
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import search
 from workbench.retrieval.settings import with_settings
-from workbench.systems.catalogue import SYSTEMS
+from workbench.systems.catalogue import SYSTEMS, system
 from workbench.systems.openclaw import SHIPPED
 from workbench_plugins.diagnose.diagnosis import diagnose
 from workbench_plugins.diagnose.repairs import repairs
@@ -134,3 +136,15 @@ def test_a_clamped_score_is_told_with_the_candidates_that_share_its_highest_valu
     found = diagnose(question, pipeline, kept, "memory/people/michael.md")
     assert found.headline.startswith("Cause: keyword score: ")
     assert found.headline.endswith(f" ({alike} candidates share the highest one, 1)")
+
+
+def test_a_floor_of_a_leg_is_told_with_the_number_of_the_file(toy: MemoryIndex) -> None:
+    question, target = "backup plan", "memory/tea.md"
+    found = diagnose(question, system("bm-head"), CachedIndex(toy), target)
+    mine = next(one for one in found.trace.candidates if one.chunk.path == target)
+    assert mine.drop is not None
+    assert mine.drop.kind is DropKind.LEG_FLOOR
+    drops = "min similarity: the vector leg drops what is less similar than 0.55"
+    told = f"{drops} (this file: {mine.drop.misses[0].shown})"
+    (described,) = (one.description for one in found.causes if one.where == ("min_similarity",))
+    assert described.startswith(told)
