@@ -228,6 +228,7 @@ def after_the_command(typed: Sequence[str], own: Mapping[str, bool], commands: S
 
 MEANT = {
     "find": "search", "query": "search", "ask": "search", "why": "explain", "fix": "diagnose",
+    "report": "reproduce",
     "debug": "diagnose", "list": "systems", "confirm": "case confirm", "update": "index", "check": "doctor",
 }  # fmt: skip
 """Words that people type for a command, with the command that they may mean."""
