@@ -49,7 +49,7 @@ _MEANT = {
 
 
 def _offered(name: str) -> str:
-    """What to write in place of an unknown name: of the package, or a feature; or the nearest names."""
+    """What to write in place of an unknown name of the package, or the nearest names."""
     for written, guesses in _MEANT.items():
         if name in guesses:
             return f"Perhaps you mean: {written if written.startswith('from ') else f'workbench.{written}'}"

@@ -673,16 +673,22 @@ class Trace(Tabular):
         """Which legs brought nothing, and what their queries ask for. Empty if each brought something."""
         return " ".join(self.empty_leg(leg) for leg in self.legs.values() if not leg.hits.rows.size)
 
+    def words_in_one_chunk(self, leg: Leg) -> int:
+        """How many words the query of a leg wants in one chunk; 0 unless it joins two or more with AND."""
+        if leg.name != KEYWORD or self.query is None or self.query.operator != "AND":
+            return 0
+        words = len(dict.fromkeys(self.query.clauses))
+        return words if words > 1 else 0
+
     def empty_leg(self, leg: Leg) -> str:
         """A sentence for a leg that brought nothing, with what its query asks for."""
-        words = len(dict.fromkeys(self.query.clauses)) if self.query and leg.name == KEYWORD else 0
         if leg.unasked:
             return f"The {leg.name} leg was not asked: {leg.unasked}."
         if leg.asked is None:
             return f"The {leg.name} leg is empty: the question has no word that it can search."
         if leg.scope:
             return f"The {leg.name} leg is empty: none of the first {leg.depth} chunks is in {leg.scope}."
-        if self.query and self.query.operator == "AND" and words > 1:
+        if words := self.words_in_one_chunk(leg):
             again = f", and {leg.unrelaxed}" if leg.unrelaxed else ""
             return f"The {leg.name} leg is empty: its query asks for all {words} words in one chunk{again}."
         return f"The {leg.name} leg is empty."

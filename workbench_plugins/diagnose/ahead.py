@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -36,7 +35,6 @@ MOST_WORDS = 3
 SHORT = 150
 """The formula of a score is told in the first line if it has so many letters at most."""
 OPERATORS = ("and", "or", "not", "near")
-ALL_WORDS = re.compile(r"its query asks for all .*[^.]")
 
 
 def for_this_question(cause: Cause, best: Fix | None, runs: Reruns, goal: Goal) -> Cause:
@@ -68,20 +66,18 @@ def for_this_question(cause: Cause, best: Fix | None, runs: Reruns, goal: Goal) 
 
 def _of_fix(cause: Cause, fix: Fix, changed: Sequence[str], runs: Reruns, goal: Goal) -> Cause:
     """A cause in the slots that a fix has changed, with this fix as its repair."""
-    options = fix.as_set or ""
-    typed = options.removeprefix("--set ").split(" --set ") if options.startswith("--set ") else ()
     edits = tuple(edits_between(runs.pipeline, fix.pipeline))
     after = runs.trace(fix.pipeline)
     told = [evidence(runs.base, after, runs.index, goal.path, slot) for slot in changed]
     return replace(
         cause,
         where=tuple(changed),
-        repair=", ".join(typed) or fix.in_words,
+        repair=", ".join(fix.typed) or fix.in_words,
         evidence=" ".join(dict.fromkeys(told)),
         verified=fix.verified,
         repairs=tuple(Repair(one.slot, fix.in_words, (one,), "the best fix") for one in edits),
         after=fix.price.after,
-        parameters=tuple(typed),
+        parameters=fix.typed,
     )
 
 
@@ -94,26 +90,27 @@ def _unmatched(runs: Reruns, goal: Goal, cause: Cause) -> str:
         return ""
     trace, index = runs.base, runs.index
     empty = {name: leg for name, leg in trace.legs.items() if not leg.hits.rows.size}
-    found = {name: asks for name, leg in empty.items() if (asks := ALL_WORDS.search(trace.empty_leg(leg)))}
-    for name, asks in found.items():
+    for leg in empty.values():
+        if not leg.asked or leg.unasked or leg.scope or not trace.words_in_one_chunk(leg):
+            continue
         text = " ".join(one.text for one in index.chunks(index.rows_of(goal.path)))
         there = {stem for one in lower_words([text]) for stem in stems(one)}
-        sought = dict.fromkeys(lower_words([empty[name].asked or ""]))
+        sought = dict.fromkeys(lower_words([leg.asked]))
         lacks = [f"“{one}”" for one in sought if one not in OPERATORS and not stems(one) & there]
         lacks.sort(key=lambda one: one.strip("“”") in STOP_WORDS | FUNCTION_WORDS)
         new = text and lacks and LACKS not in cause.description
         mine = f"; no chunk of this file has {', '.join(lacks[:MOST_WORDS])}" if new else ""
-        return f"the {name} leg is empty: {asks[0]}{mine}"
+        return f"{trace.empty_leg(leg).replace('The', 'the', 1).removesuffix('.')}{mine}"
     none = " and ".join(empty) if cause.plain and {"query", "relaxation"} & {*cause.where} else ""
     return f"the {none} leg brings nothing: {cause.description}" if none else ""
 
 
 def _scored(trace: Trace, goal: Goal, cause: Cause) -> tuple[Stage, str, int] | None:
     """The stage of a cause that scores what a leg brings, the leg, and the file's first candidate."""
-    mine = next((row for row in trace.order.tolist() if trace.chunks[row].path == goal.path), -1)
+    mine = _best_row(trace, goal.path)
     found = ((one, leg) for one in trace.stages for leg in trace.legs if f"{leg}_{SCORE}" in one.writes())
     stage, leg = next(((one, leg) for one, leg in found if one.slot in cause.where), (None, ""))
-    return None if stage is None or mine < 0 else (stage, leg, mine)
+    return None if stage is None or mine is None else (stage, leg, mine)
 
 
 def _removed(trace: Trace, goal: Goal, cause: Cause) -> bool:
@@ -136,7 +133,19 @@ def _own_number(trace: Trace, goal: Goal, cause: Cause) -> str:
     number, name = float(trace.columns[column][mine]), column_name(column, trace.names)
     how = stage.description.removeprefix(f"{name} = ")
     made = f": {how}" if how != stage.description and len(how) <= SHORT else ""
-    return f"this file has no {name}" if math.isnan(number) else f"this file's {name} is {number:.3g}{made}"
+    this = _this(trace, mine)
+    return f"{this} has no {name}" if math.isnan(number) else f"the {name} of {this} is {number:.3g}{made}"
+
+
+def _best_row(trace: Trace, path: str) -> int | None:
+    """The row of a file's first candidate; None for a file without one."""
+    return next((row for row in trace.order.tolist() if trace.chunks[row].path == path), None)
+
+
+def _this(trace: Trace, mine: int) -> str:
+    """What the numbers of a row are of: the file, or its best chunk if others of it are candidates."""
+    path = trace.chunks[mine].path
+    return "this file" if sum(one.path == path for one in trace.chunks) == 1 else "this file's best chunk"
 
 
 def two_rows(trace: Trace, goal: Goal) -> tuple[int, int] | None:
@@ -145,7 +154,7 @@ def two_rows(trace: Trace, goal: Goal) -> tuple[int, int] | None:
     That is the first result for the first place, and else the last one. None where there is none before it.
     """
     order = trace.order.tolist()
-    mine = next((row for row in order if trace.chunks[row].path == goal.path), None)
+    mine = _best_row(trace, goal.path)
     kept = [row for row in order if trace.dropped[row] == KEPT and trace.chunks[row].path != goal.path]
     if mine is None or not kept:
         return None
@@ -192,7 +201,7 @@ def _lead(trace: Trace, other: int, mine: int, column: str) -> list[str]:
         if leads[leg] > 0:
             by_rank = f"{leg}_score" not in fusion.reads()
             tell, numbers = (_ranks, trace.columns[f"{leg}_rank"]) if by_rank else (_scores, parts[leg])
-            lead = tell(leg, float(numbers[other]), float(numbers[mine]))
+            lead = tell(leg, float(numbers[other]), float(numbers[mine]), _this(trace, mine))
             return [lead, *_words(trace, leg, other, mine)]
     return _factor(trace, other, mine, column)
 
@@ -214,8 +223,8 @@ def _factor(trace: Trace, other: int, mine: int, column: str) -> list[str]:
     if not most or not gains[most] > 0:
         return []
     one, two = (f"{columns[most][row]:.3g}" for row in (other, mine))
-    its = "and this file has none" if math.isnan(columns[most][mine]) else f"and this file's is {two}"
-    lead = f"its {column_name(most, trace.names)} is {one}, {its}"
+    mine_is = "none" if math.isnan(columns[most][mine]) else two
+    lead = f"its {column_name(most, trace.names)} is {one}, and that of {_this(trace, mine)} is {mine_is}"
     leg = most.removesuffix("_score").removesuffix("_rank")
     return [lead, *_words(trace, leg, other, mine)]
 
@@ -224,14 +233,14 @@ def _number(part: float) -> float:
     return 0.0 if math.isnan(part) else float(part)
 
 
-def _ranks(leg: str, one: float, two: float) -> str:
-    mine = "does not bring this file" if math.isnan(two) else f"this file at rank {two:.0f}"
+def _ranks(leg: str, one: float, two: float, this: str) -> str:
+    mine = f"does not bring {this}" if math.isnan(two) else f"{this} at rank {two:.0f}"
     return f"the {leg} leg has it at rank {one:.0f}, and {mine}"
 
 
-def _scores(leg: str, one: float, two: float) -> str:
+def _scores(leg: str, one: float, two: float, this: str) -> str:
     mine = "nothing" if math.isnan(two) else f"{two + 0.0:.3g}"  # never -0
-    return f"the {leg} leg gives it {one + 0.0:.3g}, and this file {mine}"
+    return f"the {leg} leg gives it {one + 0.0:.3g}, and {this} {mine}"
 
 
 def _words(trace: Trace, leg: str, other: int, mine: int) -> list[str]:
@@ -255,12 +264,13 @@ def _words(trace: Trace, leg: str, other: int, mine: int) -> list[str]:
         if forms:
             here, there = (sum(some[one] for one in forms) for some in (theirs, ours))
             counts[max(sorted(forms), key=theirs.__getitem__)] = here, there
-    functions = STOP_WORDS | FUNCTION_WORDS
+    functions, this = STOP_WORDS | FUNCTION_WORDS, _this(trace, mine)
+    ours_is = this if this.endswith("chunk") else f"{this}'s"  # chunk
     more = [word for word, (here, there) in counts.items() if here > there]
     if more:
         telling = [one for one in more if one not in functions] or more
         telling.sort(key=lambda one: (counts[one][1] > 0, counts[one][1] - counts[one][0]))
-        whose = ["this file's ", *[""] * (MOST_WORDS - 1)]
+        whose = [f"{ours_is} ", *[""] * (MOST_WORDS - 1)]
         named = [
             f"“{one}” {_times(counts[one][0])} (and {of}{_times(counts[one][1])})"
             for one, of in zip(telling, whose, strict=False)
@@ -270,7 +280,7 @@ def _words(trace: Trace, leg: str, other: int, mine: int) -> list[str]:
     if not counts or any(here != there for here, there in counts.values()) or one >= two:
         return []
     same = " and ".join(f"“{word}”" for word in sorted(counts, key=functions.__contains__)[:MOST_WORDS])
-    return [f"its chunk has {same} as often, but in {one} words, and this file's in {two}"]
+    return [f"its chunk has {same} as often, but in {one} words, and {ours_is} in {two}"]
 
 
 def _times(count: int) -> str:
@@ -282,7 +292,7 @@ def _below_text(trace: Trace, goal: Goal) -> str:
 
     The parts are told only if they add up to what the floor compares: a stage after the fusion may change it.
     """
-    mine = next((row for row in trace.order.tolist() if trace.chunks[row].path == goal.path), None)
+    mine = _best_row(trace, goal.path)
     drop = None if mine is None else trace.drop(mine)
     parts = parts_of(trace)
     if mine is None or drop is None or drop.kind is not DropKind.FLOOR:

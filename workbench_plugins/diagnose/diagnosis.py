@@ -157,9 +157,8 @@ def _page(runs: Reruns, goal: Goal, prices: Prices, given: Index, trials: Trials
         chunks = untried(given)
     elif not chunks.fixes:
         causes = [without_other_chunks(one) for one in causes]
-    causes = [for_this_question(one, next(iter(few), None), runs, goal) for one in causes[:1]] + list(
-        causes[1:]
-    )
+    if causes:
+        causes = [for_this_question(causes[0], few[0] if few else None, runs, goal), *causes[1:]]
     return Diagnosis(
         explanation=explain(runs.base, runs.index, goal.path, runs.vector),
         goal=goal,

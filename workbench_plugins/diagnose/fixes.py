@@ -161,6 +161,11 @@ class Fix:
         return "; ".join(f"{name}: {told(one)}" for name, one in some if one)
 
     @property
+    def typed(self) -> tuple[str, ...]:
+        """The settings that make the fix, as `--set` takes them; none where no setting does."""
+        return self.settings if self.change else (f"{self.setting}={setting_text(self.value)}",)
+
+    @property
     def as_set(self) -> str | None:
         """The options of the command line that make the fix; None if only Python can.
 
@@ -168,10 +173,8 @@ class Fix:
         """
         if self.chunks is not None:
             return self.chunks.options or None
-        if self.change is None:
-            return f"--set {self.setting}={setting_text(self.value)}"
-        if self.settings:
-            return " ".join(f"--set {one}" for one in self.settings)
+        if self.typed:
+            return " ".join(f"--set {one}" for one in self.typed)
         known = (one.name for one in lasting_systems() if one.searches_as(self.pipeline))
         return next((f"--system {name}" for name in known), None)
 

@@ -28,7 +28,13 @@ from workbench.records import Chunk, Rows
 from workbench_plugins.recommended.keywords import StemIndex, StemTable
 from workbench_plugins.recommended.links import Link, Links, LinkTable, links_in
 from workbench_plugins.recommended.passage_file import PassageFile
-from workbench_plugins.recommended.passage_windows import TOML, Window, lines_of, outline, windows_of
+from workbench_plugins.recommended.passage_windows import (
+    Window,
+    begins_with_toml,
+    lines_of,
+    outline,
+    windows_of,
+)
 from workbench_plugins.recommended.shipped_vectors import words_of
 from workbench_plugins.recommended.words import (
     AskedWords,
@@ -291,7 +297,7 @@ class IndexedFile:
             digest.update(repr((chunk.start_line, chunk.text)).encode("utf-8", "surrogatepass"))
         if self.has_runs:  # which an older workbench read, too
             digest.update(b"without runs")
-        if lines_of(self.chunks).get(1, "").rstrip() == TOML:  # whose title an older workbench did not read
+        if begins_with_toml(self.chunks):  # whose title an older workbench did not read
             digest.update(b"TOML title")
         return digest.hexdigest()
 

@@ -72,7 +72,7 @@ def outline(path: str, chunks: Sequence[Chunk]) -> Outline:
     headings: dict[int, tuple[str, ...]] = {}
     stack: list[tuple[int, str]] = []
     title, named, fenced = "", "", False
-    statement = TOML_TITLE if lines.get(1, "").rstrip() == TOML else TITLE
+    statement = TOML_TITLE if begins_with_toml(chunks) else TITLE
     for number in sorted(lines):
         line = lines[number]
         fenced ^= bool(FENCE.match(line))
@@ -87,6 +87,11 @@ def outline(path: str, chunks: Sequence[Chunk]) -> Outline:
         headings[number] = tuple(text for _, text in stack)
     stem = PurePosixPath(path).stem.replace("-", " ").replace("_", " ")
     return Outline(title or named or stem, _speakers(list(lines.values())), headings)
+
+
+def begins_with_toml(chunks: Sequence[Chunk]) -> bool:
+    """Whether a file begins with a front matter in TOML."""
+    return any(one.start_line == 1 and one.text.partition("\n")[0].rstrip() == TOML for one in chunks)
 
 
 def lines_of(chunks: Sequence[Chunk]) -> dict[int, str]:

@@ -85,6 +85,16 @@ def test_a_file_behind_a_limit_is_compared_with_the_last_one_returned(toy: Memor
     assert told.startswith(f"limit: keep the first 2; {last}, the last result, scores ")
 
 
+def test_where_a_leg_brings_another_chunk_of_the_file_the_best_chunk_is_named(tmp_path: Path) -> None:
+    long = "\n\n".join(["# Long", *["The bike is one of many things here. " * 3 + "filler words " * 60] * 4])
+    with world.build(tmp_path, {**CLUB, "memory/long.md": f"{long}\n"}) as index:
+        trace = search("bike club", with_settings(system("engine-tm2c2"), ["fusion.vector=0"]), index)
+    rows = [row for row in trace.order.tolist() if trace.chunks[row].path == "memory/long.md"]
+    assert len(rows) > 1
+    assert "this file's best chunk" in ahead_text(trace, Goal("memory/long.md", Aim.FIRST))
+    assert "this file's best chunk" not in ahead_text(trace, Goal("memory/repair.md", Aim.FIRST))
+
+
 def test_of_a_score_of_no_legs_the_number_with_which_the_file_would_gain_most_is_told(
     tmp_path: Path,
 ) -> None:
@@ -98,7 +108,7 @@ def test_of_a_score_of_no_legs_the_number_with_which_the_file_would_gain_most_is
     assert trace.paths() == ["memory/2026-06-05.md", "memory/2026-01-05.md"]
     recency = trace.columns["recency"][trace.order]
     told = ahead_text(trace, Goal("memory/2026-01-05.md", Aim.FIRST))
-    assert f"; its recency is {recency[0]:.3g}, and this file's is {recency[1]:.3g}" in told
+    assert f"; its recency is {recency[0]:.3g}, and that of this file is {recency[1]:.3g}" in told
 
 
 BACKUP = "backup of the bike", "memory/bike.md"
